@@ -145,6 +145,7 @@ func (c *composer) nodeConfig(node spec.Node, address, address6 netip.Addr) kube
 		SystemReserved:      node.SystemReserved,
 		KubeReserved:        node.KubeReserved,
 		PullEnviron:         c.Spec.PullEnviron(),
+		PullDirect:          c.Spec.PullDirect(),
 		Version:             nodeVersion(c.Spec, node),
 		Kubelet:             node.KubeletConfiguration,
 		KubeletExtraArgs:    node.KubeletExtraArgs,

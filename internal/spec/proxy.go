@@ -68,8 +68,39 @@ func WithoutProxy(environ []string) []string {
 	return left
 }
 
-// proxyURL reads the address of a proxy, nil for "". Without a scheme it is one of HTTP.
+// ProxyOnHost returns the proxy that a host's own variables name, nil if they name none. It may be on the host's loopback
+// address. It is an error if the host cannot use it.
+func ProxyOnHost(httpProxy, httpsProxy, noProxy string) (*Proxy, error) {
+	if httpProxy == "" && httpsProxy == "" {
+		return nil, nil //nolint:nilnil // there is none, which is no error
+	}
+	for _, s := range []string{httpProxy, httpsProxy} {
+		if _, err := parseProxy(s); err != nil {
+			return nil, err
+		}
+	}
+
+	return &Proxy{
+		HTTPProxy:  httpProxy,
+		HTTPSProxy: httpsProxy,
+		NoProxy:    noProxy,
+	}, nil
+}
+
+// proxyURL reads the address of a proxy that several nodes have to reach, nil for "".
 func proxyURL(s string) (*url.URL, error) {
+	u, err := parseProxy(s)
+	if err == nil && u != nil && loopback(u.Hostname()) {
+		err = fmt.Errorf("%s is each node's own loopback address: name the proxy by an address that nodes reach", u.Hostname())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return u, nil
+}
+
+// parseProxy reads the address of a proxy, nil for "". Without a scheme it is one of HTTP.
+func parseProxy(s string) (*url.URL, error) {
 	if s == "" {
 		return nil, nil //nolint:nilnil // there is none, which is no error
 	}
@@ -85,9 +116,6 @@ func proxyURL(s string) (*url.URL, error) {
 		return nil, fmt.Errorf("%q is none of http, https, socks5", u.Scheme)
 	case u.Hostname() == "":
 		return nil, errors.New("it names no host")
-	case loopback(u.Hostname()):
-		return nil, fmt.Errorf("%s is each node's own loopback address: name the proxy by an address that nodes reach",
-			u.Hostname())
 	}
 
 	return u, nil
@@ -101,7 +129,7 @@ func loopback(host string) bool {
 // WithoutUsers returns the proxy without users and passwords, to be shown.
 func (p Proxy) WithoutUsers() Proxy {
 	for _, s := range []*string{&p.HTTPProxy, &p.HTTPSProxy} {
-		if u, err := proxyURL(*s); err != nil {
+		if u, err := parseProxy(*s); err != nil {
 			*s = ""
 		} else if u != nil {
 			*s = u.Scheme + "://" + u.Host
@@ -123,16 +151,8 @@ func (c Cluster) PullEnviron() []string {
 	if c.Proxy == nil || (c.Proxy.HTTPProxy == "" && c.Proxy.HTTPSProxy == "") {
 		return nil
 	}
-	n := c.Networking
-	direct := []string{
-		"localhost", "127.0.0.0/8", "::1", ".svc", "." + c.Domain(), n.UnderlaySubnet, n.PodSubnet, n.ServiceSubnet,
-	}
 
-	if c.Proxy.NoProxy != "" {
-		direct = append([]string{c.Proxy.NoProxy}, direct...)
-	}
-
-	all := []string{"NO_PROXY=" + strings.ReplaceAll(strings.Join(direct, ","), " ", "")}
+	all := []string{"NO_PROXY=" + c.PullDirect()}
 	for name, v := range map[string]string{"HTTP_PROXY": c.Proxy.HTTPProxy, "HTTPS_PROXY": c.Proxy.HTTPSProxy} {
 		if v != "" {
 			all = append(all, name+"="+v)
@@ -141,6 +161,19 @@ func (c Cluster) PullEnviron() []string {
 
 	slices.Sort(all)
 	return all
+}
+
+// PullDirect returns what a node's container runtime reaches without a proxy, whoever names one, in the form of NO_PROXY:
+// the cluster's own subnets and names, and what its description adds.
+func (c Cluster) PullDirect() string {
+	n := c.Networking
+	direct := []string{
+		"localhost", "127.0.0.0/8", "::1", ".svc", "." + c.Domain(), n.UnderlaySubnet, n.PodSubnet, n.ServiceSubnet,
+	}
+	if c.Proxy != nil && c.Proxy.NoProxy != "" {
+		direct = append([]string{c.Proxy.NoProxy}, direct...)
+	}
+	return strings.ReplaceAll(strings.Join(direct, ","), " ", "")
 }
 
 // proxy checks the proxy of a description.

@@ -49,6 +49,36 @@ func TestProxyFrom(t *testing.T) {
 	}
 }
 
+// TestProxyOnHost: a host's own proxy may be on its loopback address; what is wrong is said without its password.
+func TestProxyOnHost(t *testing.T) {
+	for _, tt := range []struct{ http, https, want, err string }{
+		{"", "", "", ""},
+		{"127.0.0.1:3128", "", "http://127.0.0.1:3128", ""},
+		{"", "http://me:secret@localhost:1/", "http://localhost:1", ""},
+		{"socks5://[::1]:1080", "https://p.example", "https://p.example and socks5://[::1]:1080", ""},
+		{"gopher://secret@x", "", "", `"gopher" is none of http, https, socks5`},
+		{"p.example", "http://:80", "", "it names no host"},
+		{"http://u:secret@[::1", "", "", "it is not a URL"},
+	} {
+		got, err := spec.ProxyOnHost(tt.http, tt.https, "no")
+		if tt.err != "" || err != nil {
+			if err == nil || err.Error() != tt.err {
+				t.Errorf("%q, %q: %v, want %q", tt.http, tt.https, err, tt.err)
+			}
+			continue
+		}
+		if got == nil {
+			if tt.want != "" {
+				t.Errorf("%q, %q: no proxy", tt.http, tt.https)
+			}
+			continue
+		}
+		if got.String() != tt.want || got.NoProxy != "no" {
+			t.Errorf("%q, %q: %q, without it %q", tt.http, tt.https, got, got.NoProxy)
+		}
+	}
+}
+
 func TestWithoutProxy(t *testing.T) {
 	got := spec.WithoutProxy([]string{"A=1", "https_proxy=x", "HTTP_PROXY=y", "No_Proxy=z", "ALL_PROXY=", "HTTP_PROXY_X=2"})
 	if diff := cmp.Diff([]string{"A=1", "HTTP_PROXY_X=2"}, got); diff != "" {
@@ -69,6 +99,13 @@ func TestPullEnviron(t *testing.T) {
 	for _, text := range []string{"", "proxy: {}\n", "proxy: {noProxy: x}\n"} {
 		if got := load(text).PullEnviron(); got != nil {
 			t.Errorf("%q gives %q, not nothing", text, got)
+		}
+		want := "localhost,127.0.0.0/8,::1,.svc,.cluster.local,10.213.0.0/24,10.244.0.0/16,10.96.0.0/16"
+		if strings.Contains(text, "noProxy") {
+			want = "x," + want
+		}
+		if got := load(text).PullDirect(); got != want {
+			t.Errorf("%q: %q is reached directly, not %q", text, got, want)
 		}
 	}
 

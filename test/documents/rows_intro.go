@@ -80,9 +80,7 @@ func introNetwork() []Sample {
 			ID: "intro-http-proxy",
 			Text: `[Environment]::SetEnvironmentVariable("HTTP_PROXY", "http://proxy.example.com:80/", [EnvironmentVariableTarget]::Machine)` +
 				"\n" + `[Environment]::SetEnvironmentVariable("HTTPS_PROXY", "http://proxy.example.com:443/", [EnvironmentVariableTarget]::Machine)`,
-			Level: Partly,
-			Why: "the variables are the node's afterwards; images are pulled by the proxy of `proxy` in cluster.yaml, or of the " +
-				"environment of `mullion up`",
+			Why: "the node's images are pulled by that proxy half a minute later, without a restart (TestFieldImageProxy)",
 			Steps: []Step{
 				{
 					On: NodePowerShell, Run: `[Environment]::SetEnvironmentVariable("HTTP_PROXY", "http://proxy.example.com:80/", ` +

@@ -111,6 +111,7 @@ func TestFieldImageProxy(t *testing.T) {
 		}
 	}
 
+	ofVariables(t, newConnects(t, machine), password, mullion)
 	mullion("status", "-o", "json")
 	exported := filepath.Join(c.home, "exported")
 	mullion("export", "logs", exported)
@@ -127,4 +128,22 @@ func TestFieldImageProxy(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// ofVariables names another proxy on the Windows node, as the documents do. The node pulls through it, without a restart.
+func ofVariables(t *testing.T, proxy *connects, password string, mullion func(...string) string) {
+	t.Helper()
+	mullion("node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
+		`[Environment]::SetEnvironmentVariable("HTTPS_PROXY", "http://host:`+password+"@"+proxy.address+
+			`/", [EnvironmentVariableTarget]::Machine)`)
+	mullion("kubectl", "run", "variables", "--image=variables.invalid/image:v1",
+		`--overrides={"spec":{"nodeSelector":{"kubernetes.io/os":"windows"}}}`)
+	until(t, settle, func() error {
+		proxy.mu.Lock()
+		defer proxy.mu.Unlock()
+		if got := proxy.asked["variables.invalid:443"]; got != "host:"+password {
+			return fmt.Errorf("the proxy of the host's variables was asked as %q", got)
+		}
+		return nil
+	})
 }

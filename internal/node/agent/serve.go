@@ -29,6 +29,7 @@ import (
 	"mullion.dev/mullion/internal/network/podnet"
 	"mullion.dev/mullion/internal/node/agent/admin"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
+	"mullion.dev/mullion/internal/node/agent/hostproxy"
 	"mullion.dev/mullion/internal/node/nodeconfig"
 	"mullion.dev/mullion/internal/node/registries"
 	"mullion.dev/mullion/internal/node/winhost"
@@ -456,10 +457,18 @@ func (a *agent) openImages() (*image.Store, error) {
 		return nil, fmt.Errorf("connect to containerd at %q: %w", a.config.ContainerdSocket, err)
 	}
 	a.undo.Add(conn.Close)
+
+	reached := registries.ForWindows(agentconfig.RegistriesDir(a.config.StateDir), a.config.RegistryAuths)
+	proxy := hostproxy.Proxy{
+		Hive:   filepath.Join(filepath.Dir(a.config.Drive), wine.MachineHive),
+		Direct: a.config.PullDirect,
+		Log:    a.log.With("part", "images"),
+	}
+	reached.Proxy = proxy.Of
 	return image.New(conn, a.config.ContainerdNamespace, image.Config{
 		OSVersion:   a.build.Version.String(),
 		Handlers:    image.DefaultHandlers(),
 		SystemFiles: wine.Drive(a.system.Base()),
-		Registries:  registries.ForWindows(agentconfig.RegistriesDir(a.config.StateDir), a.config.RegistryAuths),
+		Registries:  reached,
 	})
 }

@@ -174,6 +174,7 @@ func (c Config) agent() agentconfig.Config {
 		Domains:      c.Domains,
 		LogLevelFile: c.LogLevelFile,
 
+		PullDirect:    c.PullDirect,
 		RegistryAuths: registries.Auths(c.Registries),
 	}
 }

@@ -29,6 +29,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -89,6 +90,8 @@ type Registries struct {
 	Auths map[string]Auth
 	// Headers are sent with every request.
 	Headers http.Header
+	// Proxy returns the HTTP proxy of a request, nil for none. Nil: that of this process's environment.
+	Proxy func(*http.Request) (*url.URL, error)
 	// BaseSilence is how long a registry may say nothing of one of Windows' base images before an image without files
 	// stands in for it; 0: 10 seconds.
 	BaseSilence time.Duration

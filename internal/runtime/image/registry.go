@@ -82,10 +82,23 @@ func (r Registries) resolver(ctx context.Context, auth *Auth) remotes.Resolver {
 	if len(r.HostDirs) > 0 {
 		opts.HostDir = r.hostDir
 	}
+	if r.Proxy != nil {
+		opts.UpdateClient = r.proxied
+	}
 	return docker.NewResolver(docker.ResolverOptions{
 		Headers: r.Headers,
 		Hosts:   dockerconfig.ConfigureHosts(ctx, opts),
 	})
+}
+
+// proxied has a client go by r.Proxy.
+func (r Registries) proxied(client *http.Client) error {
+	transport, ok := client.Transport.(*http.Transport)
+	if !ok {
+		return fmt.Errorf("set the proxy of a registry's client: its transport is %T", client.Transport)
+	}
+	transport.Proxy = r.Proxy
+	return nil
 }
 
 // credentials answers for a request that brings auth, or nil. A host that auth is not for, a mirror, gets its own.

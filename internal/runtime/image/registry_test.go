@@ -3,12 +3,15 @@ package image
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -147,6 +150,48 @@ func TestResolve(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tt.fails)
 			}
 		})
+	}
+}
+
+// TestProxied: requests go by the proxy that Registries names, those of a mirror with certificates of its own too.
+func TestProxied(t *testing.T) {
+	var asked sync.Map
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Store(r.Host, r.Method)
+		http.Error(w, "refused", http.StatusBadGateway)
+	}))
+	defer proxy.Close()
+	at, err := url.Parse(proxy.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	dirs := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dirs, "mirrored.invalid"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	toml := "server = \"https://mirrored.invalid\"\n[host.\"https://mirror.invalid\"]\n" +
+		"  capabilities = [\"pull\", \"resolve\"]\n  skip_verify = true\n"
+	if err := os.WriteFile(filepath.Join(dirs, "mirrored.invalid", "hosts.toml"), []byte(toml), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	reg := Registries{HostDirs: []string{dirs}, Proxy: http.ProxyURL(at)}
+	for _, ref := range []string{"plain.invalid/x:v1", "mirrored.invalid/x:v1"} {
+		if _, _, err := reg.resolver(t.Context(), nil).Resolve(t.Context(), ref); err == nil {
+			t.Errorf("%s is there", ref)
+		}
+	}
+	for _, host := range []string{"plain.invalid:443", "mirror.invalid:443", "mirrored.invalid:443"} {
+		if method, _ := asked.Load(host); method != http.MethodConnect {
+			t.Errorf("the proxy was asked %v for %s", method, host)
+		}
+	}
+
+	reg.Proxy = func(*http.Request) (*url.URL, error) { return nil, errors.New("no such proxy") }
+	if _, _, err := reg.resolver(t.Context(), nil).Resolve(t.Context(), "plain.invalid/x:v1"); err == nil ||
+		!strings.Contains(err.Error(), "no such proxy") {
+		t.Errorf("without the proxy: %v", err)
 	}
 }
 

@@ -63,6 +63,8 @@ type Config struct {
 	Memory int64 `json:"memory,omitempty"`
 	// Domains are those for whose accounts the machine has keys.
 	Domains []spec.Domain `json:"domains,omitempty"`
+	// PullDirect is what is pulled without the proxy that the host's variables name, in the form of NO_PROXY.
+	PullDirect string `json:"pullDirect,omitempty"`
 	// RegistryAuths are credentials of registries for pods that bring none, by the host that is spoken to.
 	RegistryAuths map[string]spec.RegistryAuth `json:"registryAuths,omitempty"`
 	// LogLevelFile holds how much the agent logs while nobody holds its log at a lower level, for logging.Load.
