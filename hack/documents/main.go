@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"mullion.dev/mullion/hack/shown"
 	"mullion.dev/mullion/test/documents"
 )
 
@@ -25,7 +26,11 @@ func write(what string) error {
 		if err != nil {
 			return err
 		}
-		return documents.WriteStatements(os.Stdout, areas)
+		runs, err := shown.Runs(".", areas)
+		if err != nil {
+			return err
+		}
+		return documents.WriteStatements(os.Stdout, areas, runs)
 	}
 
 	results, err := documents.ReadResults(what)

@@ -1,6 +1,8 @@
 // Command figures writes the numbers that README.md and the documents quote, between markers, from the results that the
 // repository keeps: the files in results, the lists of specs in docs/conformance, the table of statements, the support
-// pages, and the tables of rules, probes and flows. With -check it writes nothing and fails if a number is another one.
+// pages, and the tables of rules, probes and flows. The
+// page of statements names results throughout, and is written whole. With -check it writes nothing and fails if a number
+// is another one.
 package main
 
 import (
@@ -8,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -39,32 +42,37 @@ func run(root string, check bool) error {
 		return err
 	}
 
-	var stale []string
+	page, err := statementsPage(root)
+	if err != nil {
+		return err
+	}
+
+	pages := map[string]func(string) (string, error){
+		statementsFile: func(string) (string, error) { return page, nil },
+	}
 	for name, wanted := range quotes() {
-		path := filepath.Join(root, name)
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return fmt.Errorf("read a file that quotes results: %w", err)
-		}
-
-		now := string(text)
-		for _, block := range wanted {
-			if now, err = put(now, block, blocks[block]); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+		pages[name] = func(now string) (string, error) {
+			for _, block := range wanted {
+				var err error
+				if now, err = put(now, block, blocks[block]); err != nil {
+					return "", fmt.Errorf("%s: %w", name, err)
+				}
 			}
-		}
-		if now == string(text) {
-			continue
-		}
-
-		stale = append(stale, name)
-		if check {
-			continue
-		}
-		if err := os.WriteFile(path, []byte(now), 0o644); err != nil { //nolint:gosec // a page of the repository
-			return fmt.Errorf("write a file that quotes results: %w", err)
+			return now, nil
 		}
 	}
+
+	var stale []string
+	for name, page := range pages {
+		changed, err := renew(filepath.Join(root, name), page, check)
+		if err != nil {
+			return err
+		}
+		if changed {
+			stale = append(stale, name)
+		}
+	}
+	slices.Sort(stale)
 
 	if check && len(stale) > 0 {
 		return fmt.Errorf("%s: not what the kept results say: run `go run ./hack/figures` and commit the result",
@@ -72,6 +80,22 @@ func run(root string, check bool) error {
 	}
 
 	return nil
+}
+
+// renew has a file say what page makes of it, and reports whether it said something else. With check it stays.
+func renew(file string, page func(now string) (string, error), check bool) (changed bool, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return false, fmt.Errorf("read a file that quotes results: %w", err)
+	}
+	wanted, err := page(string(text))
+	if err != nil || wanted == string(text) || check {
+		return wanted != string(text), err
+	}
+	if err := os.WriteFile(file, []byte(wanted), 0o644); err != nil { //nolint:gosec // a page of the repository
+		return false, fmt.Errorf("write a file that quotes results: %w", err)
+	}
+	return true, nil
 }
 
 // put replaces what is between the markers of a block. A text without them, or with one of them alone, is refused.

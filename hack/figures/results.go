@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"mullion.dev/mullion/hack/shown"
 	"mullion.dev/mullion/internal/check/rules"
 	"mullion.dev/mullion/internal/diagnose"
 	"mullion.dev/mullion/internal/network/nettest"
@@ -104,6 +105,25 @@ func statements() (map[documents.Level]int, int, error) {
 	}
 
 	return levels, all, nil
+}
+
+// statementsFile is the page of what the documents say.
+const statementsFile = "docs/compat/statements.md"
+
+// statementsPage makes it, with the last runs of what shows each statement.
+func statementsPage(root string) (string, error) {
+	areas, err := documents.Statements()
+	if err != nil {
+		return "", err
+	}
+	runs, err := shown.Runs(root, areas)
+	if err != nil {
+		return "", err
+	}
+
+	var page strings.Builder
+	err = documents.WriteStatements(&page, areas, runs)
+	return page.String(), err
 }
 
 // programs counts the rows of the page of programs, and those whose checks all pass with each Wine.

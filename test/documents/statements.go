@@ -24,8 +24,9 @@ type Statement struct {
 	Docs []string `json:"docs"`
 	Says string   `json:"says"`
 	Is   Level    `json:"is"`
-	// Shown are the tests that show what works: names of Go tests, "script NAME" of test/e2e/testdata, "rule ID" of
-	// `mullion check`, "probe ID" of `mullion diagnose`, "net test", and "suite NAME" of upstream's own tests.
+	// Shown are the tests that show what works: Go tests as "PACKAGE TestName", "script NAME" of test/e2e/testdata, "rule ID" of
+	// `mullion check`, "probe ID" of `mullion diagnose`, "net test", "suite NAME" of upstream's own tests, and
+	// "sample ID" of Samples.
 	Shown []string `json:"shown"`
 	// Note says what is not so, and why.
 	Note string `json:"note"`
@@ -57,8 +58,8 @@ Printed from [a table](../../test/documents/statements.yaml); ` + "`make update`
 
 `
 
-// WriteStatements prints the page of the statements.
-func WriteStatements(w io.Writer, areas []Area) error {
+// WriteStatements prints the page of the statements, each with the last runs of what shows it.
+func WriteStatements(w io.Writer, areas []Area, runs Runs) error {
 	var b strings.Builder
 	b.WriteString(statementsHead)
 	for _, name := range []string{"intro", "guide", "blog", "handbook", "KEP"} {
@@ -70,21 +71,38 @@ func WriteStatements(w io.Writer, areas []Area) error {
 		fmt.Fprintf(&b, "* %s: [%s](%s)\n", name, d.Title, d.Page)
 	}
 
-	b.WriteString("\nA test is named that shows what works; tests that begin with `TestField` and some others run by hand (CONTRIBUTING says how).\n\n" +
-		"| area | works | partly | does not work |\n|---|---|---|---|\n")
+	b.WriteString(`
+Tests are named that show what works, with their packages, and the last run of each whose result is kept: date, commit and seconds.
+*Shown* are the statements of which a kept run has shown something and none has failed. Tests that begin with ` + "`TestField`" + ` run by hand
+(CONTRIBUTING says how); one without a kept result was seen to pass when it was written, and no more is known of it.
+
+| area | works | of these shown | partly | does not work |
+|---|---|---|---|---|
+`)
+	all, allShown := map[Level]int{}, 0
 	for _, a := range areas {
-		n := map[Level]int{}
+		n, shown := map[Level]int{}, 0
 		for _, s := range a.Rows {
 			n[s.Is]++
+			all[s.Is]++
+			if s.Is == Works && runs.Shows(s) {
+				shown++
+			}
 		}
-		fmt.Fprintf(&b, "| %s | %d | %d | %d |\n", a.Name, n[Works], n[Partly], n[Not])
+		allShown += shown
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d |\n", a.Name, n[Works], shown, n[Partly], n[Not])
 	}
+	fmt.Fprintf(&b, "| all | %d | %d | %d | %d |\n", all[Works], allShown, all[Partly], all[Not])
 
 	for _, a := range areas {
-		fmt.Fprintf(&b, "\n## %s\n\n| what the documents say | documents | here | shown by | what is not so, and why |\n|---|---|---|---|---|\n", a.Name)
+		fmt.Fprintf(&b, "\n## %s\n\n| what the documents say | documents | here | shown by, and when last | what is not so, and why |\n|---|---|---|---|---|\n", a.Name)
 		for _, s := range a.Rows {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", cell(s.Says), strings.Join(s.Docs, ", "), s.Is,
-				strings.Join(s.Shown, ", "), cell(s.Note))
+			is := string(s.Is)
+			if s.Is == Works && !runs.Shows(s) {
+				is += ", not shown"
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", cell(s.Says), strings.Join(s.Docs, ", "), is,
+				runs.shownBy(s), cell(s.Note))
 		}
 	}
 

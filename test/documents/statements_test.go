@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -32,9 +33,11 @@ func evidence(t *testing.T) map[string]bool {
 		}
 
 		text, err := os.ReadFile(path)
+		pkg, outside := filepath.Rel(root, filepath.Dir(path))
 		for _, m := range function.FindAllSubmatch(text, -1) {
-			known[string(m[1])] = true
+			known[filepath.ToSlash(pkg)+" "+string(m[1])] = true
 		}
+		err = errors.Join(err, outside)
 
 		return err
 	})
@@ -62,6 +65,10 @@ func evidence(t *testing.T) map[string]bool {
 
 	for _, r := range rules.All() {
 		known["rule "+r.ID] = true
+	}
+
+	for _, s := range Samples() {
+		known["sample "+s.ID] = true
 	}
 
 	for _, p := range diagnose.Probes() {
@@ -119,5 +126,64 @@ func TestStatements(t *testing.T) {
 	counts := fmt.Sprintf("%d of %d work, %d partly, %d do not", levels[Works], len(seen), levels[Partly], levels[Not])
 	if !strings.Contains(string(readme), counts) {
 		t.Errorf("README does not say that %s", counts)
+	}
+}
+
+// TestStatementsPage prints statements with runs of all kinds, and without.
+func TestStatementsPage(t *testing.T) {
+	areas := []Area{{Name: "An area", Rows: []Statement{
+		{Docs: []string{"intro"}, Says: "a|b", Is: Works, Shown: []string{"p TestA", "p TestFieldB"}, Note: "n"},
+		{Docs: []string{"intro", "KEP"}, Says: "never", Is: Works, Shown: []string{"p TestFieldB"}},
+		{Docs: []string{"KEP"}, Says: "broken", Is: Works, Shown: []string{"p TestA", "p TestC"}},
+		{Docs: []string{"KEP"}, Says: "half", Is: Partly, Shown: []string{"suite s"}, Note: "why"},
+		{Docs: []string{"KEP"}, Says: "no", Is: Not},
+	}}}
+	runs := Runs{
+		"p TestA": {Date: "2026-11-01", Commit: "00000001", File: "results/x.json", Outcome: Passed, Seconds: 0.1234},
+		"p TestC": {Date: "2026-11-02", Commit: "00000002", File: "results/y.json", Outcome: "failed", Seconds: 123.4},
+		"suite s": {Date: "2026-11-03", File: "docs/s.txt", Outcome: "1 of 2 specs passed"},
+	}
+
+	var page strings.Builder
+	if err := WriteStatements(&page, areas, runs); err != nil {
+		t.Fatal(err)
+	}
+	_, got, _ := strings.Cut(page.String(), "|---|---|---|---|---|\n")
+	want := `| An area | 3 | 1 | 1 | 1 |
+| all | 3 | 1 | 1 | 1 |
+
+## An area
+
+| what the documents say | documents | here | shown by, and when last | what is not so, and why |
+|---|---|---|---|---|
+| a\|b | intro | works | p TestA: [2026-11-01](../../results/x.json) 00000001, 0.123 s<br>p TestFieldB: no result is kept | n |
+| never | intro, KEP | works, not shown | p TestFieldB: no result is kept |  |
+| broken | KEP | works, not shown | p TestA: [2026-11-01](../../results/x.json) 00000001, 0.123 s<br>p TestC: [2026-11-02](../../results/y.json) 00000002, 123 s, failed |  |
+| half | KEP | partly | suite s: [2026-11-03](../../docs/s.txt), 1 of 2 specs passed | why |
+| no | KEP | does not work |  |  |
+`
+	if got != want {
+		t.Errorf("the page:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// TestSamplesAgree: a statement that names a sample works no better than the sample.
+func TestSamplesAgree(t *testing.T) {
+	areas, err := Statements()
+	if err != nil {
+		t.Fatal(err)
+	}
+	levels := map[string]Level{}
+	for _, s := range Samples() {
+		levels["sample "+s.ID] = s.Level
+	}
+	for _, a := range areas {
+		for _, s := range a.Rows {
+			for _, shown := range s.Shown {
+				if level, ok := levels[shown]; ok && s.Is == Works && level != Works {
+					t.Errorf("%q works, and its %s is %q", s.Says, shown, level)
+				}
+			}
+		}
 	}
 }

@@ -266,6 +266,12 @@ func checkLocalTraffic(t *testing.T, plan netplan.Plan) {
 // startKubeProxy starts kube-proxy.exe on the host and returns its log's path, and its process.
 func (h *host) startKubeProxy(t *testing.T, version string) (log string, process *os.Process) {
 	t.Helper()
+	return h.startKubeProxyWith(t, version, "--hostname-override="+h.name)
+}
+
+// startKubeProxyWith is startKubeProxy with other words of which node it is on.
+func (h *host) startKubeProxyWith(t *testing.T, version string, named ...string) (log string, process *os.Process) {
+	t.Helper()
 	drive := filepath.Join(h.prefix, "drive_c")
 	data, err := os.ReadFile(kubeProxy(version))
 	if err != nil {
@@ -285,9 +291,11 @@ func (h *host) startKubeProxy(t *testing.T, version string) (log string, process
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := wineCommand(h.prefix, wineBinary, `C:\kube-proxy.exe`, "--proxy-mode=kernelspace",
-		"--hostname-override="+h.name,
-		`--kubeconfig=C:\kubeconfig`, "--cluster-cidr=10.244.0.0/16", "--v=4", "--bind-address=0.0.0.0")
+	args := []string{
+		`C:\kube-proxy.exe`, "--proxy-mode=kernelspace", `--kubeconfig=C:\kubeconfig`,
+		"--cluster-cidr=10.244.0.0/16", "--v=4", "--bind-address=0.0.0.0",
+	}
+	cmd := wineCommand(h.prefix, wineBinary, append(args, named...)...)
 
 	cmd.Env = append(cmd.Env, "KUBE_NETWORK="+podnet.NetworkName(spec.ModeL2Bridge))
 	cmd.Dir = drive
