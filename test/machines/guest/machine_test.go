@@ -13,3 +13,11 @@ func TestLabelsComeLast(t *testing.T) {
 		t.Errorf("the script of a machine with SELinux ends with %q, want setfiles", last)
 	}
 }
+
+// TestPayloadIsRootsToMount: where SELinux labels the disk with Mullion, systemd may not mount it, and waits for no
+// login either.
+func TestPayloadIsRootsToMount(t *testing.T) {
+	if !strings.Contains(selinuxScript, "/opt/mullion ext4 ro|&,noauto,context=") {
+		t.Error("a machine with SELinux has systemd mount the disk with Mullion")
+	}
+}

@@ -68,7 +68,15 @@ func Boot(ctx context.Context, o Options) (*Guest, error) {
 	if _, err := g.login(ctx, "root"); err != nil {
 		return g, fmt.Errorf("boot machine %q: %w; its console: %s", o.Machine.Name, err, g.Console())
 	}
-	return g, nil
+	return g, g.mountPayload(ctx)
+}
+
+// mountPayload mounts the disk with Mullion where systemd may not (scripts/selinux.sh).
+func (g *Guest) mountPayload(ctx context.Context) error {
+	if out, err := g.Run(ctx, "mountpoint -q /opt/mullion || mount /opt/mullion"); err != nil {
+		return fmt.Errorf("mount the disk with Mullion: %w: %s", err, strings.TrimSpace(out))
+	}
+	return nil
 }
 
 func freePort() (int, error) {
@@ -222,7 +230,7 @@ func (g *Guest) Reboot(ctx context.Context) error {
 	for {
 		now, err := g.Run(ctx, "cat /proc/sys/kernel/random/boot_id")
 		if err == nil && strings.TrimSpace(now) != id {
-			return nil
+			return g.mountPayload(ctx)
 		}
 		select {
 		case <-ctx.Done():
