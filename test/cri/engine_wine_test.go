@@ -127,11 +127,12 @@ func runEngineSuite(t *testing.T, n *node, img image.Info, s critest.Subject) {
 		}
 
 		s.Engine, s.Container = n.engine, engine.Container{
-			ChainID: img.ChainID,
-			Args:    append(n.system.LoaderArgv(), `C:\app\winprog.exe`, "sleep"),
-			Env:     n.system.ContainerEnv(),
-			Dir:     "/Files",
-			WorkDir: dir,
+			ChainID:   img.ChainID,
+			Ephemeral: true,
+			Args:      append(n.system.LoaderArgv(), `C:\app\winprog.exe`, "sleep"),
+			Env:       n.system.ContainerEnv(),
+			Dir:       "/Files",
+			WorkDir:   dir,
 		}
 
 		return s

@@ -192,6 +192,7 @@ func (s *Server) specOf(sb store.Sandbox, c store.Container, img image.Info, mou
 		Pod:         sb.ID,
 		Labels:      map[string]string{labelNode: s.cfg.Node, labelSandbox: sb.ID},
 		ChainID:     img.ChainID,
+		Ephemeral:   true, // the kubelet makes a container anew after the machine's start
 		Volumes:     imageVolumes(img, mounts),
 		Args:        s.initArgs(sb, c),
 		Env:         s.loaderEnv(c),

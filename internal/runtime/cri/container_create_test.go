@@ -34,10 +34,11 @@ func TestCreateContainer(t *testing.T) {
 	work := filepath.Join(n.Config.StateDir, "work")
 	data, hosts := hostPath(t, n, `C:\data`), hostPath(t, n, `C:\etc-hosts`)
 	want := engine.Container{
-		ID:      id,
-		Pod:     pod,
-		ChainID: "chain-a",
-		Labels:  map[string]string{"mullion.dev/node": critest.NodeName, "mullion.dev/sandbox": pod},
+		ID:        id,
+		Pod:       pod,
+		ChainID:   "chain-a",
+		Ephemeral: true,
+		Labels:    map[string]string{"mullion.dev/node": critest.NodeName, "mullion.dev/sandbox": pod},
 		Args: []string{
 			"/sbin/init", "--listen", "/run/mullion/start.sock",
 			"/bin/wine64", `C:\run.exe`, "--report", "/run/mullion/report", "--env-file",

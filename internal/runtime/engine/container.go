@@ -68,6 +68,10 @@ func (e *Engine) Create(ctx context.Context, c Container) error {
 	if err != nil {
 		return err
 	}
+	if c.Ephemeral {
+		c.addLabels(map[string]string{labelEphemeral: ""})
+	}
+
 	k := e.kindOf(c)
 	targets, err := k.prepare(&c, mounts)
 	if err != nil {
@@ -275,6 +279,9 @@ func (e *Engine) rootfs(ctx context.Context, id string, run IDRange, views *cont
 	o, err := e.layersOf(ctx, id)
 	if err != nil {
 		return nil, err
+	}
+	if err := o.mountAgain(); err != nil {
+		return nil, fmt.Errorf("take the mark of an earlier mount from container %q: %w", id, err)
 	}
 
 	var lower []string

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -83,8 +82,8 @@ func (h hostProcess) prepare(c *Container, mounts []mount.Mount) ([]string, erro
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(labels, c.Labels)
-	c.Labels, c.Mounts = labels, nil
+	c.addLabels(labels)
+	c.Mounts = nil
 	return nil, nil
 }
 

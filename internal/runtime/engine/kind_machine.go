@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"maps"
 	"net"
 	"os"
 	"path"
@@ -101,9 +100,7 @@ func (m machine) finish(c *Container, s *specs.Spec) (runtime string, err error)
 	if _, err := m.process.finish(c, s); err != nil {
 		return "", err
 	}
-	labels := map[string]string{labelMachine: m.id}
-	maps.Copy(labels, c.Labels)
-	c.Labels = labels
+	c.addLabels(map[string]string{labelMachine: m.id})
 	s.Annotations, err = machineAnnotations(m.id, vm.Spec{Dir: m.e.machineDir(m.id)})
 	return m.e.opts.Machines.shim(), err
 }

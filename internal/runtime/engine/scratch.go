@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -27,6 +27,9 @@ const (
 	labelScratch = "mullion.dev/scratch"
 	labelLayers  = "mullion.dev/layers"
 )
+
+// labelEphemeral marks a container whose own layer need not reach the disk.
+const labelEphemeral = "mullion.dev/ephemeral"
 
 // layersDir returns the folder of the binds of a container's layers. It is not that of its mounts, which are bound anew
 // if they cannot be mapped.
@@ -62,9 +65,7 @@ func (e *Engine) bindLayers(c *Container) ([]mount.Mount, error) {
 			return nil, fmt.Errorf("bind layer of container %q: %w", c.ID, err)
 		}
 	}
-	labels := map[string]string{labelScratch: c.Scratch, labelLayers: strconv.Itoa(len(c.Layers))}
-	maps.Copy(labels, c.Labels)
-	c.Labels = labels
+	c.addLabels(map[string]string{labelScratch: c.Scratch, labelLayers: strconv.Itoa(len(c.Layers))})
 	return []mount.Mount{e.scratchMount(c.ID, c.Scratch, len(c.Layers))}, nil
 }
 
@@ -107,7 +108,26 @@ func (e *Engine) layersOf(ctx context.Context, id string) (overlay, error) {
 	if err != nil {
 		return overlay{}, fmt.Errorf("ask for snapshot of container %q: %w", id, err)
 	}
-	return overlayOf(mounts)
+
+	o, err := overlayOf(mounts)
+	if _, ok := record.Labels[labelEphemeral]; ok {
+		o.rest = append(o.rest, volatile)
+	}
+	return o, err
+}
+
+// volatile has an overlay leave it to the kernel when what is written reaches the disk. Without it the end of a
+// container writes out all that the whole file system has not written yet, of whomever it is
+// (https://docs.kernel.org/filesystems/overlayfs.html#volatile-mount).
+const volatile = "volatile"
+
+// mountAgain allows that an overlay is mounted once more. The kernel marks the work folder of a volatile one and refuses
+// it from then on, because the machine could have crashed. A container that has not started may be tried again.
+func (o overlay) mountAgain() error {
+	if !slices.Contains(o.rest, volatile) {
+		return nil
+	}
+	return os.RemoveAll(filepath.Join(o.work, "work", "incompat", volatile))
 }
 
 // lowerView returns the place at which a layer is seen with the ids of a container.

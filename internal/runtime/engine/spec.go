@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -28,6 +29,9 @@ type Container struct {
 	// caller closes them after Create.
 	Scratch string
 	Layers  []*os.File
+	// Ephemeral is a container that never starts again once the machine has: the files of its own layer need not reach
+	// the disk, neither when its programs flush them nor when it ends.
+	Ephemeral bool
 	// Args, Env and Dir start PID 1; Dir is a Linux path in the container.
 	Args []string
 	Env  []string
@@ -62,6 +66,12 @@ type Container struct {
 	// DiskIDs gives its programs the ids that are on disk instead of those of its pod; Create sets it if a mount knows
 	// no others.
 	DiskIDs bool
+}
+
+// addLabels adds labels of the engine's own. The map that the caller gave is left as it is.
+func (c *Container) addLabels(labels map[string]string) {
+	maps.Copy(labels, c.Labels)
+	c.Labels = labels
 }
 
 // WorkDirTarget is where a container sees its WorkDir: exit files lie there.
