@@ -194,6 +194,7 @@ func measures() []measure {
 		{"cni", (*bench).cni, nil},
 		{"packets", (*bench).packets, nil},
 		{"hundred", (*bench).hundred, nil},
+		{"probes", (*bench).probes, nil},
 		{"proxy", (*bench).proxy, nil}, // on clusters of their own, from here
 		{"twenty", (*bench).twenty, nil},
 	}
@@ -338,12 +339,12 @@ func (b *bench) readyAfter(ctx context.Context, spec string, names []string) (fl
 		return 0, err
 	}
 	if err := b.mullion(ctx, "", "kubectl", "wait", "--for=condition=Ready", "pod", "-l", "app=bench",
-		"--timeout=120s"); err != nil {
+		"--timeout="+toCome.String()); err != nil {
 		return 0, err
 	}
 
 	took := time.Since(started).Seconds()
-	err := b.mullion(ctx, "", "kubectl", "delete", "pod", "-l", "app=bench", "--wait=true", "--timeout=120s")
+	err := b.mullion(ctx, "", "kubectl", "delete", "pod", "-l", "app=bench", "--wait=true", "--timeout="+toCome.String())
 	return took, err
 }
 

@@ -62,6 +62,24 @@ func Weigh(cgroup string, w Weight) error {
 		}
 	}
 
+	return count(cgroup)
+}
+
+// count makes the cgroup where cgroup v1 counts the time of processors, so that Processors.Time knows it. Most machines
+// weigh and count in one hierarchy, but not all.
+func count(cgroup string) error {
+	all, err := Hierarchies()
+	if err != nil {
+		return err
+	}
+	for _, h := range all {
+		if !h.mayHave("cpuacct") {
+			continue
+		}
+		if _, err := h.Make(cgroup); err != nil {
+			return fmt.Errorf("make cgroup %q: %w", cgroup, err)
+		}
+	}
 	return nil
 }
 
@@ -75,9 +93,9 @@ func WeighOwn(node string) error {
 	return err
 }
 
-// weighs reports whether a hierarchy has a controller that weighs. In cgroup v1 a process is moved in these only:
-// whose limits it keeps in the others does not change.
-func (h Hierarchy) weighs() bool { return h.mayHave("cpu") || h.mayHave("blkio") }
+// weighs reports whether a hierarchy has a controller that weighs, or counts what is weighed. In cgroup v1 a process is
+// moved in these only: whose limits it keeps in the others does not change.
+func (h Hierarchy) weighs() bool { return slices.ContainsFunc([]string{"cpu", "cpuacct", "blkio"}, h.mayHave) }
 
 // Prefer makes cmd start in the cgroup of that name, as Place does and on the same terms, but for the weight of the
 // cgroup alone. If the cgroup is not there, cmd starts where the caller is: it works all the same.
