@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -342,6 +343,42 @@ func BenchmarkChange(b *testing.B) {
 					b.Fatal(err)
 				}
 				took = append(took, time.Since(start))
+			}
+
+			b.ReportMetric(float64(median(took).Nanoseconds())/1000, "median-µs")
+		})
+	}
+}
+
+// BenchmarkNew makes load balancers among 1000, as many in one step as kube-proxy's first synchronisation has, and
+// removes them.
+func BenchmarkNew(b *testing.B) {
+	for _, n := range []int{1, 16} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			p := benchHost(b)
+			if err := p.Apply(b.Context(), services(1000)); err != nil {
+				b.Fatal(err)
+			}
+
+			var took []time.Duration
+			for b.Loop() {
+				var made netplan.Plan
+				var ids []string
+				for i := range n {
+					lb := service(2000 + i)
+					made.LoadBalancers, ids = append(made.LoadBalancers, lb), append(ids, lb.ID)
+				}
+
+				start := time.Now()
+				if err := p.ApplyChange(b.Context(), netplan.Change{Set: made}); err != nil {
+					b.Fatal(err)
+				}
+				took = append(took, time.Since(start))
+				var gone netplan.Change
+				gone.Removed.LoadBalancers = ids
+				if err := p.ApplyChange(b.Context(), gone); err != nil {
+					b.Fatal(err)
+				}
 			}
 
 			b.ReportMetric(float64(median(took).Nanoseconds())/1000, "median-µs")

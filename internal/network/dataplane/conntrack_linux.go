@@ -2,7 +2,9 @@ package dataplane
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
@@ -129,15 +131,38 @@ func (s *staleFlows) MatchConntrackFlow(f *netlink.ConntrackFlow) bool {
 	return ok && s.local[to] && !backends[backend]
 }
 
-// few is how many addresses and ports are asked for one by one. The kernel walks through all flows for each.
+// few is how many questions are asked. The kernel walks through all flows for each.
 const few = 32
 
-// fronts returns how many addresses and ports there are to ask for.
-func (s *staleFlows) fronts() int { return len(s.vips) + len(s.nodes) + len(s.begun) }
+// queries returns what finds the stale flows among others. A new load balancer of TCP alone has its own connections
+// looked for; those of several have one question, for what nobody has answered.
+func (s *staleFlows) queries() []flowQuery {
+	var all []flowQuery
+	for to := range s.vips {
+		all = append(all, flowQuery{family: familyOf(to.Addr()), protocol: netplan.UDP, to: to})
+	}
+	for node := range s.nodes {
+		to := netip.AddrPortFrom(netip.Addr{}, node.port)
+		all = append(all, flowQuery{family: node.family, protocol: netplan.UDP, to: to})
+	}
+
+	begun := map[family]flowQuery{}
+	for to := range s.begun {
+		f := familyOf(to.Addr())
+		q := flowQuery{family: f, protocol: netplan.TCP, unanswered: true}
+		if _, another := begun[f]; !another {
+			q.to = to
+		}
+		begun[f] = q
+	}
+
+	return slices.AppendSeq(all, maps.Values(begun))
+}
 
 // forget removes the flows from the kernel's connection tracking.
 func (p *space) forget(s *staleFlows) error {
-	if s.fronts() == 0 {
+	queries := s.queries()
+	if len(queries) == 0 {
 		return nil
 	}
 	if err := p.setLocal(s); err != nil {
@@ -145,28 +170,14 @@ func (p *space) forget(s *staleFlows) error {
 	}
 
 	err := p.inHost(func() error {
-		if s.fronts() > few {
+		if len(queries) > few {
 			return unix.EOPNOTSUPP
 		}
-		for to := range s.vips {
-			if err := s.forgetTo(netplan.UDP, familyOf(to.Addr()), to); err != nil {
+		for _, q := range queries {
+			if err := s.forgetOf(q); err != nil {
 				return err
 			}
 		}
-
-		for node := range s.nodes {
-			to := netip.AddrPortFrom(netip.Addr{}, node.port)
-			if err := s.forgetTo(netplan.UDP, node.family, to); err != nil {
-				return err
-			}
-		}
-
-		for to := range s.begun {
-			if err := s.forgetTo(netplan.TCP, familyOf(to.Addr()), to); err != nil {
-				return err
-			}
-		}
-
 		return nil
 	})
 	if err == nil {

@@ -13,13 +13,17 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// A host may have hundreds of thousands of flows. The kernel is asked only for the flows to one address and port: it
-// still walks through its table, but copies nothing else (CTA_FILTER, from Linux 5.8 on).
+// A host may have hundreds of thousands of flows. The kernel is asked only for some of them: it still walks through its
+// table, but copies nothing else (CTA_FILTER, from Linux 5.8 on; CTA_STATUS_MASK, from 5.15 on). One walk takes some
+// milliseconds, however few flows there are, so that thousands of addresses are not asked for one by one.
 
-// Attributes of nf_conntrack and parts of tuples to filter by: include/uapi/linux/netfilter/nfnetlink_conntrack.h and
-// net/netfilter/nf_internals.h of Linux.
+// Attributes of nf_conntrack, a bit of a flow's status, and parts of tuples to filter by:
+// include/uapi/linux/netfilter/nfnetlink_conntrack.h and nf_conntrack_common.h, and net/netfilter/nf_internals.h of
+// Linux.
 const (
 	ctaFilter          = 25
+	ctaStatusMask      = 26
+	statusSeenReply    = 1 << 1
 	ctaFilterOrigFlags = 1
 	filterIPDst        = 1 << 1
 	filterProtoNum     = 1 << 3
@@ -34,30 +38,53 @@ func (f family) number() uint8 {
 	return unix.AF_INET
 }
 
-// flowsTo asks for a protocol's flows of a family that were opened to a port, and to an address if it is of IPv4, and
-// calls found with each flow and the attribute that names it. It does not ask by IPv6 address: Linux 6.18 then answers
-// with all flows except the matching ones (see TestIPv6UDPFlowsMove), so found gets all flows to the port.
-func flowsTo(protocol netplan.Protocol, f family, to netip.AddrPort,
-	found func(flow *netlink.ConntrackFlow, name []byte) error,
-) error {
+// flowQuery asks for the flows of a family and protocol.
+type flowQuery struct {
+	family   family
+	protocol netplan.Protocol
+	// to, unless its port is 0, is where they were opened to. An address that is none stands for all. IPv6 addresses are
+	// not asked for: Linux 6.18 then answers with all flows except the matching ones (see TestIPv6UDPFlowsMove), so that
+	// all flows to the port are found.
+	to netip.AddrPort
+	// unanswered leaves out those that had a packet back.
+	unanswered bool
+}
+
+// request returns the question as the kernel is asked it.
+func (q flowQuery) request() *nl.NetlinkRequest {
 	req := nl.NewNetlinkRequest(unix.NFNL_SUBSYS_CTNETLINK<<8|nl.IPCTNL_MSG_CT_GET, unix.NLM_F_DUMP)
-	req.AddData(&nl.Nfgenmsg{NfgenFamily: f.number(), Version: nl.NFNETLINK_V0})
+	req.AddData(&nl.Nfgenmsg{NfgenFamily: q.family.number(), Version: nl.NFNETLINK_V0})
+
 	tuple := nl.NewRtAttr(unix.NLA_F_NESTED|nl.CTA_TUPLE_ORIG, nil)
-	flags := uint32(filterProtoNum | filterProtoDstPort)
+	flags := uint32(filterProtoNum)
 	ip := tuple.AddRtAttr(unix.NLA_F_NESTED|nl.CTA_TUPLE_IP, nil)
-	if addr := to.Addr(); addr.Is4() {
+	if addr := q.to.Addr(); addr.Is4() {
 		flags |= filterIPDst
 		ip.AddRtAttr(nl.CTA_IP_V4_DST, addr.AsSlice())
 	}
 
 	proto := tuple.AddRtAttr(unix.NLA_F_NESTED|nl.CTA_TUPLE_PROTO, nil)
-	proto.AddRtAttr(nl.CTA_PROTO_NUM, []byte{byte(protocol)})
-	proto.AddRtAttr(nl.CTA_PROTO_DST_PORT, binary.BigEndian.AppendUint16(nil, to.Port()))
+	proto.AddRtAttr(nl.CTA_PROTO_NUM, []byte{byte(q.protocol)})
+	if port := q.to.Port(); port != 0 {
+		flags |= filterProtoDstPort
+		proto.AddRtAttr(nl.CTA_PROTO_DST_PORT, binary.BigEndian.AppendUint16(nil, port))
+	}
 	req.AddData(tuple)
+
 	filter := nl.NewRtAttr(unix.NLA_F_NESTED|ctaFilter, nil)
 	filter.AddRtAttr(ctaFilterOrigFlags, binary.NativeEndian.AppendUint32(nil, flags))
 	req.AddData(filter)
-	answers, err := req.Execute(unix.NETLINK_NETFILTER, 0)
+	if q.unanswered {
+		req.AddData(nl.NewRtAttr(nl.CTA_STATUS, binary.BigEndian.AppendUint32(nil, 0)))
+		req.AddData(nl.NewRtAttr(ctaStatusMask, binary.BigEndian.AppendUint32(nil, statusSeenReply)))
+	}
+
+	return req
+}
+
+// flows calls found with each flow that the kernel knows, and with the attribute that names it.
+func (q flowQuery) flows(found func(flow *netlink.ConntrackFlow, name []byte) error) error {
+	answers, err := q.request().Execute(unix.NETLINK_NETFILTER, 0)
 	if err != nil && !errors.Is(err, nl.ErrDumpInterrupted) {
 		return err
 	}
@@ -181,10 +208,9 @@ func forgetFlow(by *nl.SocketHandle, f family, name []byte) error {
 	return nil
 }
 
-// forgetTo removes a protocol's stale flows to an address and port, or to a port of the host. A pod can have begun tens
-// of thousands, and until they are gone no other change is carried out. A socket for each would take three times as
-// long.
-func (s *staleFlows) forgetTo(protocol netplan.Protocol, f family, to netip.AddrPort) error {
+// forgetOf removes the stale flows among those that a query finds. A pod can have begun tens of thousands, and until
+// they are gone no other change is carried out. A socket for each would take three times as long.
+func (s *staleFlows) forgetOf(q flowQuery) error {
 	socket, err := nl.Subscribe(unix.NETLINK_NETFILTER)
 	if err != nil {
 		return fmt.Errorf("forget flows: %w", err)
@@ -195,10 +221,10 @@ func (s *staleFlows) forgetTo(protocol netplan.Protocol, f family, to netip.Addr
 	}
 
 	by := &nl.SocketHandle{Socket: socket}
-	return flowsTo(protocol, f, to, func(flow *netlink.ConntrackFlow, name []byte) error {
+	return q.flows(func(flow *netlink.ConntrackFlow, name []byte) error {
 		if !s.MatchConntrackFlow(flow) {
 			return nil
 		}
-		return forgetFlow(by, f, name)
+		return forgetFlow(by, q.family, name)
 	})
 }

@@ -64,7 +64,7 @@ func tracked(t *testing.T, ns, words string) {
 // client sends its first packet anew.
 func TestConnectionsBegunWithoutBalancer(t *testing.T) {
 	testrun.Once(t, testrun.Loss)
-	for name, balancers := range map[string]int{"one": 1, "many": 40} {
+	for name, balancers := range map[string]int{"one": 1, "several": 8, "many": 40} {
 		t.Run(name, func(t *testing.T) {
 			h, plan, _ := lossBed(t)
 			var lbs []netplan.LoadBalancer
