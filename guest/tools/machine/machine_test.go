@@ -19,6 +19,7 @@ var update = flag.Bool("update", false, "rewrite what the programs print in test
 type fake struct {
 	zone      string // what was set
 	tasks     []Task
+	services  map[uint32][]string
 	variables map[string]string
 	ended     bool
 	power     string // what is asked of the host
@@ -26,6 +27,8 @@ type fake struct {
 }
 
 func (w *fake) Tasks() ([]Task, error) { return w.tasks, w.err }
+
+func (w *fake) Services() (map[uint32][]string, error) { return w.services, w.err }
 
 func (w *fake) Describe() (Machine, error) {
 	return Machine{

@@ -12,6 +12,8 @@ import (
 type System interface {
 	// Tasks are the running processes.
 	Tasks() ([]Task, error)
+	// Services are the names of the running services, by the processes that they are in.
+	Services() (map[uint32][]string, error)
 	// Describe describes the machine.
 	Describe() (Machine, error)
 	Registry

@@ -13,6 +13,7 @@ func ThisSystem() System { return nowhere{} }
 type nowhere struct{}
 
 func (nowhere) Tasks() ([]Task, error)                 { return nil, errors.ErrUnsupported }
+func (nowhere) Services() (map[uint32][]string, error) { return nil, errors.ErrUnsupported }
 func (nowhere) Describe() (Machine, error)             { return Machine{}, errors.ErrUnsupported }
 func (nowhere) SetVariable(bool, string, string) error { return errors.ErrUnsupported }
 func (nowhere) Value(string, string) (string, error)   { return "", errors.ErrUnsupported }

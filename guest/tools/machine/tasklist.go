@@ -14,6 +14,7 @@ import (
 type tasks struct {
 	format   string
 	noHeader bool
+	services bool // /svc: what services are in each
 	filters  []func(Task) bool
 }
 
@@ -44,7 +45,16 @@ next:
 		return 0
 	}
 
-	t.print(e, some)
+	if !t.services {
+		t.print(e, some)
+		return 0
+	}
+	in, err := sys.Services()
+	if err != nil {
+		e.Complain("ERROR: %v", err)
+		return 1
+	}
+	t.printServices(e, some, in)
 	return 0
 }
 
@@ -61,11 +71,13 @@ func parseTasklist(e program.Env, args []string) (t tasks, code int) {
 
 		switch name {
 		case "?":
-			e.Print("TASKLIST [/FI filter] [/FO format] [/NH]")
+			e.Print("TASKLIST [/SVC] [/FI filter] [/FO format] [/NH]")
 			return t, 0
 
 		case "nh":
 			t.noHeader = true
+		case "svc":
+			t.services = true
 		case "fo":
 			i++
 			t.format = strings.ToLower(args[i])
@@ -193,6 +205,64 @@ func (t tasks) print(e program.Env, some []Task) {
 			e.Print("%-25.25s %8s %-16s %11s %12s", f[0], f[1], f[2], f[3], f[4])
 		}
 	}
+}
+
+// widest is the width of a row's services; the others are in rows of their own.
+const widest = 44
+
+// printServices prints the services in each process. Those of one that has none are N/A.
+func (t tasks) printServices(e program.Env, some []Task, in map[uint32][]string) {
+	columns := []string{"Image Name", "PID", "Services"}
+	if t.format == "csv" && !t.noHeader {
+		e.Print("%s", program.Quoted(columns))
+	}
+	if t.format == "table" {
+		if e.Print(""); !t.noHeader {
+			e.Print("%-25s %8s %s", columns[0], columns[1], columns[2])
+			e.Print("%s %s %s", strings.Repeat("=", 25), strings.Repeat("=", 8), strings.Repeat("=", widest))
+		}
+	}
+
+	for _, one := range some {
+		pid, names := strconv.FormatUint(uint64(one.PID), 10), in[one.PID]
+		if len(names) == 0 {
+			names = []string{"N/A"}
+		}
+		switch t.format {
+		case "csv":
+			e.Print("%s", program.Quoted([]string{one.Image, pid, strings.Join(names, ",")}))
+		case "list":
+			e.Print("")
+			e.Print("%-13s %s", "Image Name:", one.Image)
+			e.Print("%-13s %s", "PID:", pid)
+			e.Print("%-13s %s", "Services:", strings.Join(names, ", "))
+		default:
+			image := one.Image
+			for _, line := range servicesLines(names) {
+				e.Print("%-25.25s %8s %s", image, pid, line)
+				image, pid = "", ""
+			}
+		}
+	}
+}
+
+// servicesLines returns names with commas between them, in lines of the column's width.
+func servicesLines(names []string) []string {
+	var lines []string
+	line := ""
+	for i, name := range names {
+		if i < len(names)-1 {
+			name += ","
+		}
+		if line != "" && len(line)+1+len(name) > widest {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += name
+	}
+	return append(lines, line)
 }
 
 // thousands writes a number as en-US does.

@@ -13,6 +13,7 @@ func TestTasklist(t *testing.T) {
 		Image:  "System",
 		Memory: 8 << 10,
 	}, {PID: 3120, Session: 1, Image: "a-name-that-is-longer-than-a-column.exe", Memory: 1234 << 20}}}
+	w.services = map[uint32][]string{4: {"BrokerInfrastructure", "DcomLaunch", "PlugPlay", "Power"}}
 
 	const header = "\nImage Name                     PID Session Name        Session#    Mem Usage\n" +
 		"========================= ======== ================ =========== ============\n"
@@ -28,6 +29,17 @@ func TestTasklist(t *testing.T) {
 		{"image", []string{"/FI", "imagename eq SYS*"}, result{Out: header + first}},
 		{"not_image", []string{"/fi", "IMAGENAME ne system", "/nh"}, result{Out: "\n" + second}},
 		{"both", []string{"/fi", "pid gt 4", "/fi", "MEMUSAGE lt 10"}, result{Out: none}},
+		{"services", []string{"/svc"}, result{Out: "\nImage Name                     PID Services\n" +
+			"========================= ======== ============================================\n" +
+			"System                           4 BrokerInfrastructure, DcomLaunch, PlugPlay,\n" +
+			"                                   Power\n" +
+			"a-name-that-is-longer-tha     3120 N/A\n"}},
+		{"services_csv", []string{"/SVC", "/fo", "csv", "/fi", "pid eq 4"}, result{
+			Out: `"Image Name","PID","Services"` + "\n" + `"System","4","BrokerInfrastructure,DcomLaunch,PlugPlay,Power"` + "\n",
+		}},
+		{"services_list", []string{"/svc", "/fo", "list", "/fi", "pid gt 4"}, result{
+			Out: "\nImage Name:   a-name-that-is-longer-than-a-column.exe\nPID:          3120\nServices:     N/A\n",
+		}},
 		{"session", []string{"/fi", "session ge 1", "/nh"}, result{Out: "\n" + second}},
 		{
 			"csv",

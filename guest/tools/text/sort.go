@@ -29,9 +29,12 @@ func Sort(e program.Env, args []string) int {
 		return 0
 	}
 
-	text, err := io.ReadAll(e.Stdin)
-	if s.input != "" {
+	var text []byte
+	var err error
+	if s.input != "" { // nobody has to end the input of a console first
 		text, err = os.ReadFile(s.input)
+	} else {
+		text, err = io.ReadAll(e.Stdin)
 	}
 	if err != nil {
 		e.Complain("%sThe system cannot find the file specified.", s.input)

@@ -1,9 +1,13 @@
 package text
 
 import (
+	"errors"
+	"io"
 	"os"
 	"testing"
+	"testing/iotest"
 
+	"mullion.dev/mullion/guest/tools/program"
 	"mullion.dev/mullion/guest/tools/program/programtest"
 )
 
@@ -31,6 +35,11 @@ func TestSort(t *testing.T) {
 				t.Errorf("%+v, want %+v", got, tt.want)
 			}
 		})
+	}
+
+	e := program.Env{Stdin: iotest.ErrReader(errors.New("a console was read")), Stdout: io.Discard, Stderr: io.Discard}
+	if code := Sort(e, []string{"/r", in}); code != 0 {
+		t.Errorf("with a file it waits for the console: %d", code)
 	}
 
 	if text, err := os.ReadFile(out); err != nil || string(text) != "A\r\na\r\nb\r\nc\r\n" {

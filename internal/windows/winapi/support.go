@@ -237,7 +237,7 @@ func programRows() []support.Row {
 			Name:  "fc, setx, systeminfo, tasklist, wmic",
 			Level: support.Partly,
 			Ref:   commands + "windows-commands",
-			Note: "Mullion's: fc without /u; setx without /s and /f; systeminfo without BIOS, disks, hotfixes, time zone; tasklist with /fi (imagename, pid, session, " +
+			Note: "Mullion's: fc without /u; setx without /s and /f; systeminfo without BIOS, disks, hotfixes, time zone; tasklist with /svc, /fi (imagename, pid, session, " +
 				"sessionname, memusage), /fo and /nh; other options are refused. A newer Wine's real ones are kept. wmic: get and list full of an alias or of path CLASS, with where, /value and /format (table, list, csv), /namespace; " +
 				"other verbs (call, delete, list brief) are Wine's. What both and PowerShell's cmdlets say of the edition, the user, the processors and the adapters is what the registry and the calls say; " +
 				"programs that ask WMI by COM or mi.dll are told by Wine's that the edition is Windows 10 Pro",
