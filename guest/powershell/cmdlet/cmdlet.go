@@ -53,10 +53,15 @@ type Cmdlet struct {
 
 	About string
 	Run   func(c *Call) error
+	// WhatIf returns what it would do, which is said with -WhatIf in place of Run; nil: it has no such parameter.
+	WhatIf func(c *Call) ([]Deed, error)
 	// Begin and End are run before and after the objects of the pipeline come, by a cmdlet that streams; nil: nothing
 	// is.
 	Begin, End func(c *Call) error
 }
+
+// Deed is something that a cmdlet would do, and on what.
+type Deed struct{ What, On string }
 
 // Call is one run of a cmdlet.
 type Call struct {
@@ -122,6 +127,8 @@ func (c Cmdlet) Parameter(name string) (full string, flag bool, err error) {
 		return of, false, nil
 	case slices.Contains(CommonFlags(), name):
 		return name, true, nil
+	case c.WhatIf != nil && AskingNamed(name) == WhatIfName:
+		return WhatIfName, true, nil
 	}
 
 	if len(found) > 1 {

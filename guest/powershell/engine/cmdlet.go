@@ -13,6 +13,11 @@ import (
 
 // prepare evaluates the parameters of a call.
 func (f *frame) prepare(c cmdlet.Cmdlet, s lang.Stage, piped bool, out *object.Sink) (*cmdlet.Call, error) {
+	if asksHelp(s) {
+		help, _ := f.Table().Lookup("get-help")
+		s.Args = []lang.Argument{{X: &lang.Literal{V: c.Name}}}
+		c, piped = help, false
+	}
 	by := &object.Invoked{
 		Name:    s.Word,
 		Command: c.Name,
@@ -52,7 +57,7 @@ func (f *frame) prepare(c cmdlet.Cmdlet, s lang.Stage, piped bool, out *object.S
 		if err != nil {
 			return nil, err
 		}
-		if slices.Contains(append(cmdlet.CommonFlags(), c.Flags...), name) {
+		if name == cmdlet.WhatIfName || slices.Contains(append(cmdlet.CommonFlags(), c.Flags...), name) {
 			l.Flags[name] = object.Truth(got)
 			continue
 		}
@@ -80,6 +85,16 @@ func (f *frame) prepare(c cmdlet.Cmdlet, s lang.Stage, piped bool, out *object.S
 		delete(l.Values, name)
 	}
 	return l, nil
+}
+
+// asksHelp reports whether a call is followed by -? alone, which stands for Get-Help
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/get-help).
+func asksHelp(s lang.Stage) bool {
+	if len(s.Args) != 1 || s.Args[0].Param != "" {
+		return false
+	}
+	text, whole := lang.Beginning(s.Args[0].X)
+	return whole && text == "-?"
 }
 
 // boundTo finds the parameters of a call, with their defaults, and refuses what they cannot be.
@@ -129,7 +144,12 @@ func permits(c cmdlet.Cmdlet, name string, values object.Value) error {
 // runCall runs the cmdlet once on input from the pipeline.
 func runCall(c *cmdlet.Call, input []object.Value) error {
 	c.Input = input
-	return frameOf(c).keeping(c.Kept.Errors, func() error { return blamed(c, c.Run(c)) })
+	f := frameOf(c)
+	run := c.Run
+	if c.WhatIf != nil && f.whatIf(c) {
+		run = f.sayDeeds
+	}
+	return f.keeping(c.Kept.Errors, func() error { return blamed(c, run(c)) })
 }
 
 // blamed returns an error of a cmdlet, and lets it know by whom it is.

@@ -133,8 +133,10 @@ func (r *runningCmdlet) ask(title, question string, forAll *string) (object.Valu
 }
 
 // print prints lines for the person.
-func (r *runningCmdlet) print(text string) error {
-	in := r.f.in
+func (r *runningCmdlet) print(text string) error { return r.f.in.say(text) }
+
+// say prints a text for the person alone.
+func (in *Interpreter) say(text string) error {
 	in.Format.End()
 	_, err := io.WriteString(in.Stdout, strings.ReplaceAll(text, "\n", in.Newline)+in.Newline)
 	return err
@@ -231,7 +233,7 @@ func (f *frame) asksBefore(c cmdlet.Cmdlet, b binding.Bound) error {
 	}
 
 	switch {
-	case object.Truth(f.Get(whatIf)):
+	case c.WhatIf == nil && object.Truth(f.Get(whatIf)):
 		return fmt.Errorf("%s with $WhatIfPreference, which -WhatIf sets, is %s", c.Name, words.NotHere)
 	case b[cmdlet.ConfirmName] == nil && f.impactAsks("medium"):
 		return fmt.Errorf("%s with $ConfirmPreference %s, which -Confirm sets to Low, is %s", c.Name,
@@ -239,4 +241,25 @@ func (f *frame) asksBefore(c cmdlet.Cmdlet, b binding.Bound) error {
 	}
 
 	return nil
+}
+
+// whatIf reports whether a cmdlet is to say what it would do: by its parameter, which -WhatIf:$false is too, or by
+// $WhatIfPreference.
+func (f *frame) whatIf(c *cmdlet.Call) bool {
+	if is, given := c.Flags[cmdlet.WhatIfName]; given {
+		return is
+	}
+	return object.Truth(f.Get(whatIf))
+}
+
+// sayDeeds says what a cmdlet would do.
+func (f *frame) sayDeeds(c *cmdlet.Call) error {
+	deeds, err := c.WhatIf(c)
+	for _, d := range deeds {
+		text := fmt.Sprintf("What if: Performing the operation \"%s\" on target \"%s\".", d.What, d.On)
+		if err := f.in.say(text); err != nil {
+			return err
+		}
+	}
+	return err
 }

@@ -289,6 +289,12 @@ func systemHead(kind, dir string) []string {
 				"-----------"),
 		}
 
+	case DriveKind:
+		return []string{
+			"", fmt.Sprintf(driveRow, "Name", "Used (GB)", "Free (GB)", "Provider", "Root", "CurrentLocation"),
+			fmt.Sprintf(driveRow, "----", "---------", "---------", "--------", "----", "---------------"),
+		}
+
 	case PingKind:
 		return []string{
 			"", fmt.Sprintf(pingRow, "Source", "Destination", "IPV4Address", "IPV6Address", "Bytes", "Time(ms)"),
@@ -457,6 +463,8 @@ func systemRow(o *object.Object) (line string, ok bool) {
 	switch o.Kind {
 	case "process":
 		return fmt.Sprintf(processRow, processColumns(o)...), true
+	case DriveKind:
+		return driveLine(o), true
 	case PingKind:
 		return fmt.Sprintf(pingRow, shortened(p("source"), 13), shortened(p("destination"), 15), p("ipv4address"),
 			p("ipv6address"), p("bytes"), p("time(ms)")), true

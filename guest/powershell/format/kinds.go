@@ -1,6 +1,7 @@
 package format
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -42,6 +43,27 @@ const (
 	PingKind   = "ping"
 	UpdateKind = "update"
 )
+
+// DriveKind is the kind of the drives of Get-PSDrive.
+const DriveKind = "drive of the session"
+
+// driveRow is a row of their table, with 5.1's widths.
+const driveRow = "%-10s %13s %13s %-13s %-50s %s"
+
+// driveLine returns a drive's row: sizes are in GB, the provider without its snap-in.
+func driveLine(o *object.Object) string {
+	gigabytes := func(name string) string {
+		n, is := o.Props[name].(int64)
+		if !is {
+			return ""
+		}
+		return strconv.FormatFloat(float64(n)/(1<<30), 'f', 2, 64)
+	}
+	provider := object.Text(o.Props["psprovider"])
+	return strings.TrimRight(fmt.Sprintf(driveRow, shortened(object.Text(o.Props["name"]), 10), gigabytes("used"),
+		gigabytes("free"), shortened(provider, 13), shortened(object.Text(o.Props["root"]), 50),
+		object.Text(o.Props["currentlocation"])), " ")
+}
 
 // SMBKind is the kind of the objects that are mappings.
 const SMBKind = "SMB mapping"

@@ -80,7 +80,7 @@ func Item(path string, info fs.FileInfo) *object.Object {
 
 	o.Props["exists"], o.Props["isreadonly"] = true, info.Mode().Perm()&0o200 == 0
 	o.Props["lastwritetimeutc"], o.Props["creationtime"] = object.DateTime{At: info.ModTime().UTC()}, object.DateTime{At: info.ModTime()}
-	o.Props["attributes"] = attributes(info)
+	o.Props["attributes"] = object.Enum{Of: object.EnumOf("IO.FileAttributes"), N: Attributes(info)}
 	for name, up := range map[string]string{"directory": filepath.Dir(path), "parent": filepath.Dir(path)} {
 		if IsFolder(info) != (name == "parent") {
 			continue
@@ -108,8 +108,8 @@ func Item(path string, info fs.FileInfo) *object.Object {
 	return o
 }
 
-// attributes returns a file's attributes, without those that Go does not report.
-func attributes(info fs.FileInfo) object.Value {
+// Attributes returns a file's attributes, as the bits of [IO.FileAttributes].
+func Attributes(info fs.FileInfo) int64 {
 	n := int64(32)
 	if IsFolder(info) {
 		n = 16
@@ -120,7 +120,7 @@ func attributes(info fs.FileInfo) object.Value {
 	if info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 {
 		n |= 1024
 	}
-	return object.Enum{Of: object.EnumOf("IO.FileAttributes"), N: n}
+	return n | hiddenBits(info)
 }
 
 // linkTarget returns where a link leads, as PowerShell has it: of a share it says UNC in place of the first backslash.
@@ -175,7 +175,7 @@ func ItemClass() *object.Class {
 // IsFolder reports whether an item is a folder, or a link that is one to a folder.
 func IsFolder(info fs.FileInfo) bool { return info.IsDir() || linksToFolder(info) }
 
-// mode returns a file's attributes as PowerShell shows them, without those that Go does not report.
+// mode returns a file's attributes as PowerShell shows them.
 func mode(info fs.FileInfo) string {
 	m := []byte("------")
 	if IsFolder(info) {
@@ -185,6 +185,14 @@ func mode(info fs.FileInfo) string {
 	}
 	if info.Mode().Perm()&0o200 == 0 {
 		m[2] = 'r'
+	}
+	if bits := hiddenBits(info); bits != 0 {
+		if bits&2 != 0 {
+			m[3] = 'h'
+		}
+		if bits&4 != 0 {
+			m[4] = 's'
+		}
 	}
 	if info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 {
 		m[5] = 'l'

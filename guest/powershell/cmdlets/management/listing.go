@@ -23,6 +23,8 @@ type listing struct {
 	include, exclude []*regexp.Regexp
 	files, folders   bool
 	depth            int64 // how many folders deep, -1 without a bound
+	attributes       wantedAttributes
+	hides            bool // hidden items, which only -Force and -Hidden show
 }
 
 func getChildItem(c *cmdlet.Call) error {
@@ -106,6 +108,11 @@ func newListing(c *cmdlet.Call) (*listing, error) {
 		l.depth = -1
 	}
 
+	var err error
+	if l.attributes, err = newWanted(c); err != nil {
+		return nil, err
+	}
+	l.hides = !c.Flags["force"] && l.attributes == nil
 	if v, ok := c.Values["depth"]; ok {
 		n, err := object.Integer(v)
 		if err != nil || n < 0 {
@@ -141,7 +148,7 @@ func (l *listing) shows(e fs.FileInfo) bool {
 	switch {
 	case e.IsDir() && !l.folders, !e.IsDir() && !l.files, l.filter != nil && !matches(l.filter):
 		return false
-	case len(l.include) > 0 && !slices.ContainsFunc(l.include, matches):
+	case len(l.include) > 0 && !slices.ContainsFunc(l.include, matches), !l.attributes.met(provider.Attributes(e)):
 		return false
 	}
 	return !slices.ContainsFunc(l.exclude, matches)
@@ -228,7 +235,7 @@ func (l *listing) folder(c *cmdlet.Call, dir, under string, depth int64) error {
 			return err
 		}
 		info, err := e.Info()
-		if err != nil || !l.shows(info) {
+		if err != nil || !l.shows(info) || (l.hides && provider.Attributes(info)&2 != 0) {
 			continue // gone since, or not asked for
 		}
 

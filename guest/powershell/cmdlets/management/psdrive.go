@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/format"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/session"
@@ -21,7 +22,7 @@ const (
 // drive is a drive as Get-PSDrive outputs it
 // (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.psdriveinfo).
 func drive(d session.Drive) *object.Object {
-	o := object.New(object.Custom).Set("Name", d.Name).Set("Used", nil).Set("Free", nil).
+	o := object.New(format.DriveKind).Set("Name", d.Name).Set("Used", nil).Set("Free", nil).
 		Set("Provider", `Microsoft.PowerShell.Core\`+d.Provider).Set("Root", d.Root)
 	o.Props["psprovider"] = d.Provider
 	o.Props["description"], o.Props["currentlocation"] = d.Description, ""

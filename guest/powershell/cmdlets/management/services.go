@@ -95,7 +95,11 @@ func chosen(c *cmdlet.Call) ([]system.Service, error) {
 			}
 		}
 		if len(found) == before && !provider.HasWildcard(name) {
-			err := words.Errorf("Cannot find any service with service name '%s'.", name)
+			err := &object.Exception{
+				Class: "Microsoft.PowerShell.Commands.ServiceCommandException", ID: "NoServiceFoundForGivenName",
+				Category: object.ObjectNotFound, Target: name,
+				Message: "Cannot find any service with service name '" + name + "'.",
+			}
 			if err := c.Fail(err); err != nil {
 				return nil, err
 			}

@@ -9,7 +9,7 @@ import (
 
 // Cmdlets returns the cmdlets of this package.
 func Cmdlets() []cmdlet.Cmdlet {
-	return slices.Concat(
+	return withWhatIf(slices.Concat(
 		fileCmdlets(),
 		itemCmdlets(),
 		placeCmdlets(),
@@ -22,7 +22,7 @@ func Cmdlets() []cmdlet.Cmdlet {
 		driveCmdlets(),
 		connectionCmdlets(),
 		updateCmdlets(),
-	)
+	))
 }
 
 func fileCmdlets() []cmdlet.Cmdlet {
@@ -125,9 +125,12 @@ func itemCmdlets() []cmdlet.Cmdlet {
 			ManyVariables: true,
 			Aliases:       []string{"ls", "dir", "gci"},
 			Run:           getChildItem,
-			Values:        []string{"filter", "include", "exclude", "depth"},
-			Flags:         []string{"force", "name", "recurse", "file", "directory"},
-			About:         "what is in a folder and its folders, or files",
+			Values:        []string{"filter", "include", "exclude", "depth", "attributes"},
+			Flags:         []string{"force", "name", "recurse", "file", "directory", "hidden", "readonly", "system"},
+			Also: map[string]string{
+				"ad": "directory", "af": "file", "ah": "hidden", "ar": "readonly", "as": "system", "s": "recurse",
+			},
+			About: "what is in a folder and its folders, or files",
 		}),
 		cmdlet.OfPath(cmdlet.Cmdlet{
 			Name:          "Get-Item",

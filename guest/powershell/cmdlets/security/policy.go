@@ -1,6 +1,9 @@
 package security
 
-import "mullion.dev/mullion/guest/powershell/cmdlet"
+import (
+	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/object"
+)
 
 // policyCmdlets returns the cmdlets of execution policies.
 func policyCmdlets() []cmdlet.Cmdlet {
@@ -19,7 +22,27 @@ func policyCmdlets() []cmdlet.Cmdlet {
 		{
 			Name:  "Get-ExecutionPolicy",
 			About: "Bypass, since all scripts run",
-			Run:   func(c *cmdlet.Call) error { return c.Out.Put("Bypass") },
+			Run:   getPolicy,
+			Flags: []string{"list"},
 		},
 	}
+}
+
+// getPolicy outputs the policy that holds, with -List that of each scope: none is set but for the process, where it
+// allows all
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.security/get-executionpolicy).
+func getPolicy(c *cmdlet.Call) error {
+	if !c.Flags["list"] {
+		return c.Out.Put("Bypass")
+	}
+	for _, scope := range []string{"MachinePolicy", "UserPolicy", "Process", "CurrentUser", "LocalMachine"} {
+		policy := "Undefined"
+		if scope == "Process" {
+			policy = "Bypass"
+		}
+		if err := c.Output(object.New(object.Custom).Set("Scope", scope).Set("ExecutionPolicy", policy)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

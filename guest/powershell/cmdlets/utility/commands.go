@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -63,34 +64,53 @@ func known(s cmdlet.Scope) []*object.Object {
 	return slices.Concat(all...)
 }
 
-// syntax returns how a cmdlet is called.
+// syntax returns how a cmdlet is called, with the names as Windows PowerShell writes them.
 func syntax(c cmdlet.Cmdlet) string {
 	parts := []string{c.Name}
 	for _, p := range c.Values {
+		name := "-" + cmdlet.Written(p)
+		value := "<Object>"
+		if allowed := c.Allowed[p]; len(allowed) > 0 {
+			value = "{" + strings.Join(writtenAll(allowed), " | ") + "}"
+		}
 		switch {
+		case slices.Contains(c.Needs, p) && slices.Contains(c.Positions, p):
+			parts = append(parts, "["+name+"] "+value)
+		case slices.Contains(c.Needs, p):
+			parts = append(parts, name+" "+value)
 		case slices.Contains(c.Positions, p):
-			parts = append(parts, "[[-"+p+"] <value>]")
+			parts = append(parts, "[["+name+"] "+value+"]")
 		default:
-			parts = append(parts, "[-"+p+" <value>]")
+			parts = append(parts, "["+name+" "+value+"]")
 		}
 	}
 
 	for _, p := range c.Flags {
-		parts = append(parts, "[-"+p+"]")
+		parts = append(parts, "[-"+cmdlet.Written(p)+"]")
 	}
-
-	for _, p := range cmdlet.CommonValues() {
-		parts = append(parts, "[-"+p+" <value>]")
+	if c.WhatIf != nil {
+		parts = append(parts, "[-WhatIf]")
 	}
+	return strings.Join(append(parts, "[<CommonParameters>]"), " ")
+}
 
-	return strings.Join(parts, " ")
+func writtenAll(names []string) []string {
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = cmdlet.Written(name)
+	}
+	return all
 }
 
 // getCommand lists commands: those of the session, and programs that are asked for by name.
 func getCommand(c *cmdlet.Call) error {
 	names := c.Items("name")
 	if len(names) == 0 && !c.Piped {
-		return putAll(c, ofKind(c, known(c.Scope)))
+		all, err := ofWords(c, ofKind(c, known(c.Scope)))
+		if err != nil {
+			return err
+		}
+		return putAll(c, all)
 	}
 
 	for _, v := range names {
@@ -121,7 +141,9 @@ func commandsNamed(c *cmdlet.Call, name string) ([]*object.Object, error) {
 	}
 	found := slices.DeleteFunc(known(c.Scope),
 		func(o *object.Object) bool { return !re.MatchString(object.Text(o.Props["name"])) })
-	found = ofKind(c, append(found, programs(c.State, name, re)...))
+	if found, err = ofWords(c, ofKind(c, append(found, programs(c.State, name, re)...))); err != nil {
+		return nil, err
+	}
 	if !provider.HasWildcard(name) {
 		found = found[:min(len(found), 1)]
 	}
@@ -138,9 +160,47 @@ func ofKind(c *cmdlet.Call, all []*object.Object) []*object.Object {
 		func(o *object.Object) bool { return strings.ToLower(object.Text(o.Props["commandtype"])) != kind })
 }
 
-// putAll outputs objects.
+// ofWords returns the commands whose names have a verb and a noun that -Verb and -Noun name.
+func ofWords(c *cmdlet.Call, all []*object.Object) ([]*object.Object, error) {
+	for parameter, word := range map[string]func(name string) string{
+		"verb": func(name string) string { verb, _, _ := strings.Cut(name, "-"); return verb },
+		"noun": func(name string) string { _, noun, _ := strings.Cut(name, "-"); return noun },
+	} {
+		v, given := c.Values[parameter]
+		if !given {
+			continue
+		}
+		var wanted []*regexp.Regexp
+		for one := range object.Each(v) {
+			re, err := pattern.Wildcard(object.Text(one))
+			if err != nil {
+				return nil, err
+			}
+			wanted = append(wanted, re)
+		}
+
+		all = slices.DeleteFunc(all, func(o *object.Object) bool {
+			name := object.Text(o.Props["name"])
+			return o.Props["commandtype"] == "Application" || !strings.Contains(name, "-") ||
+				!slices.ContainsFunc(wanted, func(re *regexp.Regexp) bool { return re.MatchString(word(name)) })
+		})
+	}
+	return all, nil
+}
+
+// putAll outputs objects, with -Syntax how they are called.
 func putAll(c *cmdlet.Call, all []*object.Object) error {
 	for _, o := range all {
+		if c.Flags["syntax"] {
+			text := object.Text(o.Props["definition"])
+			if o.Props["commandtype"] == "Application" {
+				text = object.Text(o.Props["name"])
+			}
+			if err := c.Out.Put(c.State.Newline + text + c.State.Newline); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := c.Out.Put(o); err != nil {
 			return err
 		}
@@ -244,21 +304,64 @@ func getHelp(c *cmdlet.Call) error {
 			continue
 		}
 
-		parts := []string{
-			"NAME", "    " + cmd.Name, "",
-			"SYNOPSIS", "    " + cmd.About, "",
-			"SYNTAX", "    " + syntax(cmd),
-		}
-		if len(cmd.Aliases) > 0 {
-			parts = append(parts, "", "ALIASES", "    "+strings.Join(cmd.Aliases, ", "))
-		}
-
-		if err := c.Out.Put(strings.Join(parts, c.State.Newline)); err != nil {
+		if err := c.Out.Put(strings.Join(helpOf(c, cmd), c.State.Newline)); err != nil {
 			return err
 		}
 	}
 
 	return nil
+}
+
+// helpOf returns the help of a cmdlet. Examples are those of its page, whose address is named.
+func helpOf(c *cmdlet.Call, cmd cmdlet.Cmdlet) []string {
+	page := "https://learn.microsoft.com/powershell/module/?term=" + strings.ToLower(cmd.Name)
+	if c.Flags["online"] {
+		return []string{page}
+	}
+	if wanted := c.Text("parameter"); wanted != "" {
+		return parametersOf(cmd, wanted)
+	}
+
+	parts := []string{"NAME", "    " + cmd.Name, "", "SYNOPSIS", "    " + cmd.About, ""}
+	if !c.Flags["examples"] {
+		parts = append(parts, "SYNTAX", "    "+syntax(cmd))
+		if len(cmd.Aliases) > 0 {
+			parts = append(parts, "", "ALIASES", "    "+strings.Join(cmd.Aliases, ", "))
+		}
+	}
+	if c.Flags["full"] || c.Flags["detailed"] {
+		parts = append(append(parts, "", "PARAMETERS"), parametersOf(cmd, "*")...)
+	}
+	if c.Flags["full"] || c.Flags["detailed"] || c.Flags["examples"] {
+		parts = append(parts, "", "RELATED LINKS", "    Examples: "+page)
+	}
+	return parts
+}
+
+// parametersOf describes the parameters of a cmdlet whose names match.
+func parametersOf(cmd cmdlet.Cmdlet, wanted string) []string {
+	re, err := pattern.Wildcard(wanted)
+	if err != nil {
+		return nil
+	}
+	var parts []string
+	for _, p := range slices.Concat(cmd.Values, cmd.Flags) {
+		if !re.MatchString(p) {
+			continue
+		}
+		value, position := " <Object>", "named"
+		if slices.Contains(cmd.Flags, p) {
+			value = " [<SwitchParameter>]"
+		}
+		if at := slices.Index(cmd.Positions, p); at >= 0 {
+			position = strconv.Itoa(at)
+		}
+		parts = append(parts, "    -"+cmdlet.Written(p)+value,
+			"        Required?                    "+strconv.FormatBool(slices.Contains(cmd.Needs, p)),
+			"        Position?                    "+position,
+			"        Accept pipeline input?       "+strconv.FormatBool(slices.Contains(strings.Split(cmd.Takes, "|"), p)), "")
+	}
+	return parts
 }
 
 // memberObject returns an object of Get-Member.
@@ -476,7 +579,8 @@ func commandCmdlets() []cmdlet.Cmdlet {
 			Aliases: []string{"gcm"},
 			About:   "the cmdlets, aliases, functions, and programs by name",
 			Run:     getCommand,
-			Values:  []string{"commandtype"},
+			Values:  []string{"commandtype", "verb", "noun"},
+			Flags:   []string{"syntax"},
 			Takes:   "name",
 			Allowed: map[string][]string{"commandtype": {"cmdlet", "alias", "function", "application", "all"}},
 		}),
@@ -494,6 +598,8 @@ func commandCmdlets() []cmdlet.Cmdlet {
 			About:   "what a cmdlet does, and its parameters",
 			Run:     getHelp,
 			Takes:   "name",
+			Values:  []string{"parameter"},
+			Flags:   []string{"full", "detailed", "examples", "online"},
 		}),
 		{
 			Name:      "Get-Member",

@@ -1,1 +1,1 @@
-Get-ChildItem -Hidden
+Get-ChildItem -UseTransaction

@@ -1,1 +1,1 @@
-$c = 'Get-ChildItem'; & $c -Hidden
+$c = 'Get-ChildItem'; & $c -UseTransaction

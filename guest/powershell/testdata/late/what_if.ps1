@@ -1,1 +1,1 @@
-Remove-Item a -WhatIf
+Export-Csv f -InputObject 1 -WhatIf
