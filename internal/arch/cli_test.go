@@ -14,6 +14,7 @@ var cliShared = map[string]string{
 	"bringup":     "exit invoke progress",
 	"clitest":     "exit frame invoke reader",
 	"cmdline":     "exit",
+	"dockerout":   "exit invoke",
 	"engine":      "exit invoke",
 	"exit":        "",
 	"folderimage": "invoke",

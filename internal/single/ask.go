@@ -96,12 +96,17 @@ func (c *Client) Delete(ctx context.Context, ask Removal) error {
 	return err
 }
 
-// Prune removes the containers that have ended. It returns them, and how many bytes that has freed.
-func (c *Client) Prune(ctx context.Context) ([]Container, int64, error) {
+// Prune removes the containers that have ended and fit. It returns them, and how many bytes that has freed.
+func (c *Client) Prune(ctx context.Context, which Pruned) ([]Container, int64, error) {
 	if c.hasNone(ctx) {
 		return nil, 0, nil
 	}
-	e, err := c.answer(ctx, Request{Prune: true})
+	// An engine of an earlier version knows all of them alone, and refuses the other word.
+	ask := Request{Prune: which.all()}
+	if !which.all() {
+		ask.PruneThose = &which
+	}
+	e, err := c.answer(ctx, ask)
 	return e.Containers, e.Freed, err
 }
 

@@ -222,7 +222,8 @@ func (s *service) pull(ctx context.Context, c *client, ask Run) error {
 	return nil
 }
 
-// removeImage removes an image with all its names. One of which a container runs is kept, as with Docker.
+// removeImage removes a name of an image that has others, and else the image. One of which a container runs is kept, as
+// with Docker.
 func (s *service) removeImage(ctx context.Context, c *client, ref string) error {
 	all, err := s.allImages(ctx)
 	if err != nil {
@@ -231,6 +232,16 @@ func (s *service) removeImage(ctx context.Context, c *client, ref string) error 
 	img, err := all.Get(ctx, ref)
 	if err != nil {
 		return notHere(err)
+	}
+	if _, err := image.Normalize(ref); err == nil && img.ID != ref {
+		kept, err := all.Untag(ctx, ref)
+		if err != nil {
+			return fmt.Errorf("remove the name %q: %w", ref, err)
+		}
+		if len(kept) > 0 {
+			c.say(Event{KeptNames: kept, Done: true})
+			return nil
+		}
 	}
 
 	for _, known := range s.register.list() {
@@ -284,8 +295,9 @@ func (c *Client) Pull(ctx context.Context, ref, windows string, auth *image.Auth
 	return e.Images[0], nil
 }
 
-// RemoveImage removes an image. The error is errdefs.ErrNotFound if it is not here.
-func (c *Client) RemoveImage(ctx context.Context, ref string) error {
-	_, err := c.answer(ctx, Request{RemoveImage: strings.TrimSpace(ref)})
-	return missing(err)
+// RemoveImage removes an image, or a name of one that has others: kept are those. The error is errdefs.ErrNotFound if
+// it is not here.
+func (c *Client) RemoveImage(ctx context.Context, ref string) (kept []string, err error) {
+	e, err := c.answer(ctx, Request{RemoveImage: strings.TrimSpace(ref)})
+	return e.KeptNames, missing(err)
 }

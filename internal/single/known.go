@@ -3,6 +3,8 @@ package single
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,6 +37,8 @@ type Container struct {
 	// tried to, since a person began it.
 	Stopped  bool `json:",omitempty"`
 	Restarts int  `json:",omitempty"`
+	// Address is its own in its network, of its last run; of one that has none it is not valid.
+	Address netip.Addr `json:",omitzero"`
 	// Waits says that the engine has it begin anew: of those that it lists, and not in records.
 	Waits bool `json:",omitempty"`
 	// Check is how it is asked for its health, and Health what that has said; nil: nobody asks. In records it is that
@@ -86,6 +90,31 @@ func (c Container) Status() string {
 
 // Image returns what was run, as it was asked for.
 func (c Container) Image() string { return cmp.Or(c.Run.From, c.Run.Image) }
+
+// AllLabels returns a container's labels: of one that has never begun, those that it was given.
+func (c Container) AllLabels() map[string]string {
+	if c.Labels == nil {
+		return c.Run.Labels
+	}
+	return c.Labels
+}
+
+// HasLabel reports whether a container has a label, NAME or NAME=VALUE.
+func (c Container) HasLabel(label string) bool {
+	name, want, given := strings.Cut(label, "=")
+	got, has := c.AllLabels()[name]
+	return has && (!given || got == want)
+}
+
+// all reports whether all containers are meant.
+func (p Pruned) all() bool { return p.Until.IsZero() && len(p.Labels)+len(p.NotLabels) == 0 }
+
+// fits reports whether a container is meant.
+func (p Pruned) fits(c Container) bool {
+	lacks := func(label string) bool { return !c.HasLabel(label) }
+	return (p.Until.IsZero() || c.Created.Before(p.Until)) && !slices.ContainsFunc(p.Labels, lacks) &&
+		!slices.ContainsFunc(p.NotLabels, c.HasLabel)
+}
 
 // ShortID returns the beginning of the id, as Docker shows it.
 func (c Container) ShortID() string { return c.ID[:min(len(c.ID), 12)] }

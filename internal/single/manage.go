@@ -14,7 +14,9 @@ func (s *service) manage(ctx context.Context, c *client, ask Request) (err error
 	case ask.List:
 		answer.Containers = s.register.list()
 	case ask.Prune:
-		answer.Containers, answer.Freed, err = s.register.prune()
+		answer.Containers, answer.Freed, err = s.register.prune(Pruned{})
+	case ask.PruneThose != nil:
+		answer.Containers, answer.Freed, err = s.register.prune(*ask.PruneThose)
 	case ask.Wait != "":
 		err = s.await(ctx, c, ask.Wait, &answer)
 	case ask.Stop != nil:

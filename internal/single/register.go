@@ -233,6 +233,7 @@ func (r *register) begun(k *container) error {
 		}
 
 		c.Ports, c.Labels = k.ports(), k.labels
+		c.Address = k.address()
 		c.Sources = k.sources
 		c.Args, c.Env = k.inherited.Args, k.openEnv()
 		c.Dir, c.User = k.inherited.Dir, k.inherited.User

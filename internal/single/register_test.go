@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mullion.dev/mullion/internal/base/rotate"
 	"mullion.dev/mullion/internal/base/testrun"
@@ -251,7 +252,7 @@ func TestOver(t *testing.T) {
 	}
 	running := begun(t, r, "run", Run{Name: "runs"})
 
-	gone, freed, err := r.prune()
+	gone, freed, err := r.prune(Pruned{})
 	if err != nil || len(gone) != r.most || freed != int64(r.most*len("said\n")) {
 		t.Errorf("%d pruned, %d bytes, %v", len(gone), freed, err)
 	}
@@ -424,7 +425,7 @@ func TestBeginAnew(t *testing.T) {
 		t.Error("it begins twice at a time")
 	}
 
-	if gone, _, err := r.prune(); err != nil || len(gone) > 0 {
+	if gone, _, err := r.prune(Pruned{}); err != nil || len(gone) > 0 {
 		t.Errorf("what begins is pruned: %v, %v", gone, err)
 	}
 	if err := r.over(k, End{}, "it did not start"); err != nil {
@@ -432,7 +433,7 @@ func TestBeginAnew(t *testing.T) {
 	}
 
 	after, _ := r.get("1")
-	if diff := cmp.Diff(before, after, cmp.AllowUnexported(netip.Addr{})); diff != "" {
+	if diff := cmp.Diff(before, after, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 		t.Errorf("one that has not begun:\n%s", diff)
 	}
 
@@ -498,5 +499,27 @@ func TestSecretsAreNotKept(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestPrunedFits: those made before a time, with all of some labels, and with none of others.
+func TestPrunedFits(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	c := Container{Created: at, Labels: map[string]string{"team": "web", "a": ""}}
+	for _, tc := range []struct {
+		which Pruned
+		want  bool
+	}{
+		{Pruned{}, true},
+		{Pruned{Until: at.Add(time.Second)}, true},
+		{Pruned{Until: at}, false},
+		{Pruned{Labels: []string{"team", "a"}}, true},
+		{Pruned{Labels: []string{"team=web", "b"}}, false},
+		{Pruned{NotLabels: []string{"team=db"}}, true},
+		{Pruned{NotLabels: []string{"b", "a"}}, false},
+	} {
+		if got := tc.which.fits(c); got != tc.want {
+			t.Errorf("%+v: %v", tc.which, got)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,6 +63,14 @@ func (k *container) ports() []nat.Port {
 		return []nat.Port{}
 	}
 	return k.network.Ports
+}
+
+// address returns the container's own address; not valid: it has none.
+func (k *container) address() netip.Addr {
+	if k.network == nil {
+		return netip.Addr{}
+	}
+	return k.network.Addr
 }
 
 // run makes a container for a client. It returns when it is gone, or when its program runs, if it is to live on. cancel

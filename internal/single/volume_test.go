@@ -363,8 +363,8 @@ func TestVolumeOfKilled(t *testing.T) {
 	}
 	r = opened(t, p)
 	got := inFolder(t, p.volumes())
-	if moved, _ := filepath.Glob(filepath.Join(p.volumes(), volumeGone+"*", "rm", volumeData, "large")); len(moved) != 1 ||
-		!strings.HasSuffix(got, " kept named") {
+	away := filepath.Join(p.volumes(), volumeGone+"*", "rm", volumeData, "large")
+	if moved, _ := filepath.Glob(away); len(moved) != 1 || !strings.HasSuffix(got, " kept named") {
 		t.Errorf("before the engine serves there is %q, %v", got, moved)
 	}
 

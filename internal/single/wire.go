@@ -29,6 +29,8 @@ type Request struct {
 	Exec        *Exec  `json:",omitempty"`
 	// List asks for all containers, Prune for the removal of those that have ended.
 	List, Prune bool `json:",omitempty"`
+	// PruneThose asks for the removal of some of them.
+	PruneThose *Pruned `json:",omitempty"`
 	// Wait names a container whose end is waited for, by its name, its id or the beginning of that; so do the others.
 	Wait   string   `json:",omitempty"`
 	Stop   *Ending  `json:",omitempty"`
@@ -191,6 +193,13 @@ type Removal struct {
 	Volumes   bool `json:",omitempty"`
 }
 
+// Pruned says which containers that have ended are removed: those made before a time, those that have all of some
+// labels, and none of some others, each NAME or NAME=VALUE. The zero value is for all.
+type Pruned struct {
+	Until             time.Time `json:",omitzero"`
+	Labels, NotLabels []string  `json:",omitempty"`
+}
+
 // Network is a network of a container.
 type Network string
 
@@ -266,6 +275,8 @@ type Event struct {
 	Loaded []string `json:",omitempty"`
 	// Images are those that were asked for.
 	Images []image.Info `json:",omitempty"`
+	// KeptNames are those of an image of which RemoveImage has removed one.
+	KeptNames []string `json:",omitempty"`
 	// Containers are those that List has found, or Prune removed, and Volumes are those of VolumeAsk; Freed is how many
 	// bytes that has freed.
 	Containers []Container `json:",omitempty"`

@@ -3,17 +3,17 @@
 package container
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
-	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/dockerout"
 	"mullion.dev/mullion/internal/cli/engine"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/frame"
@@ -212,21 +212,28 @@ func (a *commands) remove() *cobra.Command {
 
 func (a *commands) prune() *cobra.Command {
 	var force bool
+	var chosen []string
 	cmd := &cobra.Command{
-		Use:     "prune",
-		Short:   "Remove all containers that have ended",
-		Example: "  mullion container prune -f",
+		Use:   "prune",
+		Short: "Remove all containers that have ended",
+		Long: `Removes all containers that have ended, or with --filter those that fit: until=TIME (made before then: 24h,
+2026-01-31T12:00:00Z, or seconds since 1970), label=NAME[=VALUE], label!=NAME[=VALUE].`,
+		Example: "  mullion container prune -f\n  mullion container prune -f --filter until=24h",
 		Args:    cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			which, err := prunedOf(chosen, time.Now())
+			if err != nil {
+				return err
+			}
 			client, err := a.client(cmd)
 			if err != nil {
 				return err
 			}
-			if !force && !a.agreed("WARNING! This will remove all stopped containers.") {
+			if !force && !dockerout.Agreed(a.Env, "WARNING! This will remove all stopped containers.") {
 				return nil
 			}
 
-			gone, freed, err := client.Prune(cmd.Context())
+			gone, freed, err := client.Prune(cmd.Context(), which)
 			if err != nil {
 				return engine.Refused(err)
 			}
@@ -235,26 +242,35 @@ func (a *commands) prune() *cobra.Command {
 			for _, c := range gone {
 				ids = append(ids, c.ID)
 			}
-			return a.sayPruned("Containers", ids, freed)
+			return dockerout.SayPruned(a.Env, "Containers", ids, freed)
 		},
 	}
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "do not ask")
+	cmd.Flags().StringArrayVar(&chosen, "filter", nil, "KEY=VALUE of those that are removed")
 
 	return cmd
 }
 
-// sayPruned says what has been removed, and how many bytes are free by that, as Docker does.
-func (a *commands) sayPruned(kind string, names []string, freed int64) error {
-	if len(names) > 0 {
-		fmt.Fprintf(a.Env.Out, "Deleted %s:\n%s\n\n", kind, strings.Join(names, "\n"))
+// prunedOf reads values of --filter
+// (https://docs.docker.com/reference/cli/docker/container/prune/#filter).
+func prunedOf(given []string, now time.Time) (p single.Pruned, err error) {
+	for _, text := range given {
+		key, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return p, exit.Misuse(fmt.Errorf("--filter: invalid argument %q: want KEY=VALUE", text), "for example: --filter until=24h")
+		}
+		switch key {
+		case "until":
+			if p.Until, err = timeOf("--filter until", value, now); err != nil {
+				return p, err
+			}
+		case "label":
+			p.Labels = append(p.Labels, value)
+		case "label!":
+			p.NotLabels = append(p.NotLabels, value)
+		default:
+			return p, exit.Misuse(fmt.Errorf("--filter: invalid filter '%s'", key), "there are until, label and label!")
+		}
 	}
-	_, err := fmt.Fprintln(a.Env.Out, "Total reclaimed space:", units.HumanSize(float64(freed)))
-	return err
-}
-
-// agreed asks a person whether to go on, as Docker does.
-func (a *commands) agreed(warning string) bool {
-	fmt.Fprintf(a.Env.Out, "%s\nAre you sure you want to continue? [y/N] ", warning)
-	answer, _ := bufio.NewReader(a.Env.In).ReadString('\n') // without an answer it is no
-	return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer)))
+	return p, nil
 }

@@ -2,6 +2,7 @@ package container
 
 import (
 	"bytes"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cli/clitest"
+	"mullion.dev/mullion/internal/cli/dockerout"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/invoke"
 	"mullion.dev/mullion/internal/cli/reader"
@@ -50,6 +52,7 @@ func containersAt(now time.Time) []single.Container {
 				Memory: 1 << 20, CPUs: 1.5, Hostname: "box",
 			},
 			Log: "/logs/b.log", Labels: map[string]string{"team": "web", "a": "1"},
+			Address: netip.MustParseAddr("172.16.0.2"),
 			Ports: []nat.Port{
 				{Addr: single.Loopback(), Host: 8001, Container: 81, Protocol: wire.TCP},
 				{Addr: single.Loopback(), Host: 8000, Container: 80, Protocol: wire.TCP},
@@ -143,9 +146,17 @@ func TestContainerInspect(t *testing.T) {
 			Labels: map[string]string{"team": "web", "a": "1"},
 		},
 	}
+	want.NetworkSettings.Ports = want.HostConfig.PortBindings
+	want.NetworkSettings.IPAddress = "172.16.0.2"
+	want.NetworkSettings.Networks = map[string]inspectedNetwork{"nat": {"172.16.0.2"}}
 
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+	ended := all[1]
+	ended.Finished = now
+	if n := inspect(ended).NetworkSettings; n.IPAddress != "" || len(n.Ports) != 0 { // it had them
+		t.Errorf("of one that has ended: %+v", n)
 	}
 	if s := inspect(all[2]).State; s.Status != "exited" || s.ExitCode != 0xC0000005 || s.Error != "why" || s.Running {
 		t.Errorf("%+v", s)
@@ -154,7 +165,7 @@ func TestContainerInspect(t *testing.T) {
 
 // TestInspectPrintable: what an image's maker wrote draws nothing on a terminal, and a script gets it as it is.
 func TestInspectPrintable(t *testing.T) {
-	show, err := parseFormat("{{.Config.WorkingDir}}", "")
+	show, err := dockerout.Parse("{{.Config.WorkingDir}}", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,13 +174,13 @@ func TestInspectPrintable(t *testing.T) {
 	for terminal, want := range map[bool]string{true: "C:\\·[2J\n", false: "C:\\\x1b[2J\n"} {
 		var out bytes.Buffer
 		a := &commands{&invoke.Call{Env: invoke.Env{Out: &out, Terminal: terminal}}}
-		if err := printEach(a.Env, found, show); err != nil || out.String() != want {
+		if err := dockerout.Each(a.Env, found, show); err != nil || out.String() != want {
 			t.Errorf("%v: %q, %v", terminal, &out, err)
 		}
 
 		out.Reset()
 		found := []inspected{{Name: "\u009b2J"}} // JSON has only the oldest of the escapes as text
-		err := printEach(a.Env, found, &format{})
+		err := dockerout.Each(a.Env, found, &dockerout.Format{})
 		if err != nil || strings.Contains(out.String(), "\u009b") == terminal {
 			t.Errorf("as JSON, %v: %q, %v", terminal, &out, err)
 		}
@@ -184,11 +195,11 @@ func TestInspectByJSON(t *testing.T) {
 		`{{(index (index .HostConfig.PortBindings "80/tcp") 0).HostPort}}`: "8000", "{{.Nothing}}": "", "{{.Config.Labels.none}}": "",
 		"{{json .Config.Cmd}}": `["-port","80"]`,
 	} {
-		f, err := parseFormat(template, "")
+		f, err := dockerout.Parse(template, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := f.line(invoke.Env{}, one)
+		got, err := f.Line(invoke.Env{}, one)
 		if got != want || (err != nil) != (want == "") {
 			t.Errorf("%s: %q, %v; want %q", template, got, err, want)
 		}
@@ -281,6 +292,15 @@ func TestContainerRefuses(t *testing.T) {
 		{"exec -e =x web cmd", 125, `mullion: "=x" is no variable`},
 		{"inspect -f {{.State web", 2, "mullion: --format: "},
 		{"logs web", 1, "mullion: No such container: web\n"},
+		{"stop --time 3 web", 1, "mullion: No such container: web\n"},
+		{"restart --time=3 web", 1, "mullion: No such container: web\n"},
+		{"cp web:C:/a -", 2, "mullion: - stands for an archive with Docker, and not here\n→ the container's tar does it"},
+		{"cp - web:C:/a", 2, "mullion: - stands for an archive with Docker, and not here\n"},
+		{"inspect --type image app", 2, "mullion: --type \"image\": containers are looked at here\n→ `mullion image inspect`"},
+		{"inspect --type container web", 1, "mullion: No such container: web\n"},
+		{"prune -f --filter until", 2, `mullion: --filter: invalid argument "until": want KEY=VALUE`},
+		{"prune -f --filter until=then", 2, `mullion: --filter until "then" is no time`},
+		{"prune -f --filter name=web", 2, "mullion: --filter: invalid filter 'name'\n→ there are until, label and label!"},
 		{"stop web db", 1, "mullion: No such container: web\nmullion: No such container: db\n"},
 		{"wait web", 1, "mullion: No such container: web\n"},
 		{"rm -f web", 1, "mullion: No such container: web\n"},
@@ -305,6 +325,7 @@ func TestContainerRefuses(t *testing.T) {
 	m.Run(ls()...).Check(t, 0, "CONTAINER ID   IMAGE     COMMAND   CREATED   STATUS    PORTS     NAMES\n", "")
 	m.Run(ls("-o", "json")...).Check(t, 0, "[]\n", "")
 	m.Run(append(data, "container", "prune", "-f")...).Check(t, 0, "Total reclaimed space: 0B\n", "")
+	m.Run(append(data, "container", "prune", "-f", "--filter", "label!=a=b")...).Check(t, 0, "Total reclaimed space: 0B\n", "")
 	m.Env.In = strings.NewReader("n\n")
 	m.Run(append(data, "container", "prune")...).Check(t, 0,
 		"WARNING! This will remove all stopped containers.\nAre you sure you want to continue? [y/N] ", "")
@@ -344,5 +365,19 @@ func TestContainerCompletion(t *testing.T) {
 		if strings.Join(strings.Fields(names), " ") != want {
 			t.Errorf("%s: %q, want %s", line, got.Out, want)
 		}
+	}
+}
+
+// TestPrunedOf reads values of prune's --filter.
+func TestPrunedOf(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	got, err := prunedOf([]string{"until=24h", "label=team=web", "label=a", "label!=keep"}, now)
+	want := single.Pruned{
+		Until:     now.Add(-24 * time.Hour),
+		Labels:    []string{"team=web", "a"},
+		NotLabels: []string{"keep"},
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
 	}
 }

@@ -36,6 +36,10 @@ left out, and said. The container's tar.exe reads and writes there, as its user;
 		Args:              cmdline.Exactly("SOURCE", "TARGET"),
 		ValidArgsFunction: a.completePlaces,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] == "-" || args[1] == "-" {
+				return exit.Misuse(errors.New("- stands for an archive with Docker, and not here"),
+					`the container's tar does it: mullion container exec CONTAINER tar -cf - -C C:\app . >app.tar, and exec -i … tar -xf -`)
+			}
 			fromName, fromPath, from := place(args[0])
 			toName, toPath, to := place(args[1])
 			if from == to {
@@ -97,7 +101,7 @@ func splitWindows(winPath string) (dir, name string) {
 	case clean == "":
 		return `C:\`, "."
 	case dir == "":
-		return `.\`, name
+		return `C:\`, name // as with Docker, from the root on
 	}
 	return dir, name
 }

@@ -75,9 +75,7 @@ func filterNames() string {
 }
 
 func hasLabel(c single.Container, value string, _ []single.Container) bool {
-	name, want, given := strings.Cut(value, "=")
-	got, has := labelsOf(c)[name]
-	return has && (!given || got == want)
+	return c.HasLabel(value)
 }
 
 func publishes(c single.Container, value string, _ []single.Container) bool {

@@ -8,15 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/dockerout"
 	"mullion.dev/mullion/internal/cli/engine"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/frame"
-	"mullion.dev/mullion/internal/cli/invoke"
 	"mullion.dev/mullion/internal/single"
 )
 
 func (a *commands) inspect() *cobra.Command {
-	var template string
+	var template, kind string
 	cmd := &cobra.Command{
 		Use:   "inspect [flags] CONTAINER…",
 		Short: "Print all that is known of containers, as JSON",
@@ -25,7 +25,11 @@ func (a *commands) inspect() *cobra.Command {
 		Args:              atLeastOne,
 		ValidArgsFunction: a.complete(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			show, err := parseFormat(template, "`mullion container inspect` without -f shows the fields")
+			if kind != "container" {
+				return exit.Misuse(fmt.Errorf("--type %q: containers are looked at here", kind),
+					"`mullion image inspect` and `mullion volume inspect` are for the others")
+			}
+			show, err := dockerout.Parse(template, "`mullion container inspect` without -f shows the fields")
 			if err != nil {
 				return err
 			}
@@ -51,39 +55,16 @@ func (a *commands) inspect() *cobra.Command {
 				found = append(found, inspect(c))
 			}
 
-			if err := printEach(a.Env, found, show); err != nil {
+			if err := dockerout.Each(a.Env, found, show); err != nil {
 				return err
 			}
 			return failed
 		},
 	}
 	cmd.Flags().StringVarP(&template, "format", "f", "", "template of Go for each one, for example {{.State.Status}}")
+	cmd.Flags().StringVar(&kind, "type", "container", "container, which is all that there is here")
 
 	return cmd
-}
-
-// printEach prints things as `docker inspect` does: all of them as JSON, or each by a template.
-func printEach[T any](env invoke.Env, found []T, show *format) error {
-	if show.flag == "" {
-		return printJSON(env, found, "    ")
-	}
-
-	for _, i := range found {
-		if show.isJSON() {
-			if err := printJSON(env, i, ""); err != nil {
-				return err
-			}
-			continue
-		}
-
-		line, err := show.line(env, i)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(env.Out, line)
-	}
-
-	return nil
 }
 
 // inspected is what `docker inspect` says of a container, as far as a single container has it
@@ -103,6 +84,30 @@ type inspected struct {
 	Mounts       []inspectedMount
 	HostConfig   inspectedHost
 	Config       inspectedConfig
+
+	NetworkSettings inspectedNetworks
+}
+
+// inspectedNetworks is where a container that runs is reached: its ports at this machine, and its own address.
+type inspectedNetworks struct {
+	Ports     map[string][]inspectedPort
+	IPAddress string
+	Networks  map[string]inspectedNetwork
+}
+
+type inspectedNetwork struct{ IPAddress string }
+
+// networks returns what a container that runs has of its network.
+func networks(c single.Container) inspectedNetworks {
+	n := inspectedNetworks{Ports: map[string][]inspectedPort{}, Networks: map[string]inspectedNetwork{}}
+	if c.State() == single.Running {
+		n.Ports = portBindings(c)
+		if c.Address.IsValid() {
+			n.IPAddress = c.Address.String()
+		}
+	}
+	n.Networks[string(networkOf(c))] = inspectedNetwork{n.IPAddress}
+	return n
 }
 
 type inspectedState struct {
@@ -185,6 +190,8 @@ func inspect(c single.Container) inspected {
 		Name:         "/" + c.Name,
 		Platform:     "windows",
 		Mounts:       []inspectedMount{},
+
+		NetworkSettings: networks(c),
 		HostConfig: inspectedHost{
 			NetworkMode:  string(networkOf(c)),
 			PortBindings: portBindings(c),
@@ -208,7 +215,7 @@ func inspect(c single.Container) inspected {
 			Tty:            c.Run.Terminal,
 			OpenStdin:      c.Run.Stdin,
 			StopTimeout:    int(c.Run.StopTimeout / time.Second),
-			Labels:         labelsOf(c),
+			Labels:         c.AllLabels(),
 			WindowsVersion: cmp.Or(c.Windows, c.Run.Windows),
 			Healthcheck:    c.Check,
 		},

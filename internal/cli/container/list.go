@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/dockerout"
 	"mullion.dev/mullion/internal/cli/engine"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/invoke"
@@ -28,7 +29,7 @@ type listOptions struct {
 	all, quiet, whole, latest bool
 	last                      int
 	output                    string
-	format                    *format
+	format                    *dockerout.Format
 	filters                   filters
 }
 
@@ -53,7 +54,7 @@ Given several times with one key, one of the values has to fit, of labels all; o
   mullion container rm -f $(mullion container ls -aq)`,
 		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if o.format, err = parseFormat(template, "`mullion container ls --help` has the fields"); err != nil {
+			if o.format, err = dockerout.Parse(template, "`mullion container ls --help` has the fields"); err != nil {
 				return err
 			}
 			if template != "" && o.output == "json" {
@@ -119,7 +120,7 @@ func (o listOptions) print(env invoke.Env, all []single.Container, now time.Time
 
 	switch {
 	case o.output == "json":
-		return printJSON(env, rows, "")
+		return dockerout.JSON(env, rows, "")
 	case o.quiet:
 		for _, r := range rows {
 			fmt.Fprintln(env.Out, r.ID)
@@ -127,20 +128,20 @@ func (o listOptions) print(env invoke.Env, all []single.Container, now time.Time
 
 		return nil
 
-	case o.format.isJSON():
+	case o.format.IsJSON():
 		for _, r := range rows {
-			if err := printJSON(env, r, ""); err != nil {
+			if err := dockerout.JSON(env, r, ""); err != nil {
 				return err
 			}
 		}
 		return nil
 
-	case o.format.given():
+	case o.format.Given():
 		lines := make([]any, len(rows))
 		for i, r := range rows {
 			lines[i] = r
 		}
-		return o.format.print(env, headings(), lines)
+		return o.format.Print(env, headings(), lines)
 	}
 
 	t := tabwriter.NewWriter(env.Out, 10, 1, 3, ' ', 0)
@@ -189,7 +190,7 @@ func (o listOptions) rowOf(c single.Container, now time.Time) row {
 		Labels:     labelsText(c),
 		Mounts:     mountsText(c),
 		Networks:   string(networkOf(c)),
-		Label:      func(name string) string { return labelsOf(c)[name] },
+		Label:      func(name string) string { return c.AllLabels()[name] },
 	}
 
 	if whole {
@@ -201,17 +202,9 @@ func (o listOptions) rowOf(c single.Container, now time.Time) row {
 	return r
 }
 
-// labelsOf returns a container's labels: of one that has never begun, those that it was given.
-func labelsOf(c single.Container) map[string]string {
-	if c.Labels == nil {
-		return c.Run.Labels
-	}
-	return c.Labels
-}
-
 func labelsText(c single.Container) string {
 	var all []string
-	labels := labelsOf(c)
+	labels := c.AllLabels()
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		all = append(all, name+"="+labels[name])
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/cli/dockerout"
 	"mullion.dev/mullion/internal/cli/invoke"
 	"mullion.dev/mullion/internal/single"
 )
@@ -98,7 +99,7 @@ func TestListFormat(t *testing.T) {
 		{"{{json .Labels}} {{upper .Networks}} {{truncate .ID 4}} {{pad .State 1 2}}|", "\"a=1,team=web\" NAT bbbb  running  |\n\"evil=·[2J\" NAT cccc  exited  |\n"},
 		{"{{join (split .Ports \", \") \";\"}}{{title .State}}", "127.0.0.1:8000-8001->80-81/tcp;127.0.0.1:53->53/udpRunning\nExited\n"},
 	} {
-		f, err := parseFormat(tc.template, "")
+		f, err := dockerout.Parse(tc.template, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +111,7 @@ func TestListFormat(t *testing.T) {
 	}
 
 	for _, template := range []string{"{{.Nothing}}", "{{.Label}}"} {
-		f, err := parseFormat(template, "see")
+		f, err := dockerout.Parse(template, "see")
 		if err == nil {
 			err = listOptions{all: true, format: f}.print(invoke.Env{Out: &bytes.Buffer{}}, all, now)
 		}
@@ -120,7 +121,7 @@ func TestListFormat(t *testing.T) {
 	}
 
 	var out bytes.Buffer
-	f, _ := parseFormat("json", "")
+	f, _ := dockerout.Parse("json", "")
 	if err := (listOptions{format: f}).print(invoke.Env{Out: &out}, all, now); err != nil ||
 		!strings.HasPrefix(out.String(), `{"ID":"bbbbbbbbbbbb","Image"`) || strings.Count(out.String(), "\n") != 1 {
 		t.Errorf("%q, %v", &out, err)
@@ -198,7 +199,7 @@ cccccccccccc   job       --        -- / --             --        --         --  
 	}
 
 	out.Reset()
-	if o.format, err = parseFormat("{{.Name}} {{.CPUPerc}}", ""); err != nil {
+	if o.format, err = dockerout.Parse("{{.Name}} {{.CPUPerc}}", ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := o.show(invoke.Env{Out: &out}, nil, []single.Sample{later}); err != nil || out.String() != "web 0.00%\n" {

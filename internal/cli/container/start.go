@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/engine"
@@ -74,6 +75,12 @@ the C: of their image.`,
 func addTimeout(cmd *cobra.Command, seconds *int) {
 	cmd.Flags().IntVarP(seconds, "timeout", "t", 0,
 		"seconds before it is killed, -1 for never (default: the --stop-timeout it was run with)")
+	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "time" { // its name in Docker before version 28
+			name = "timeout"
+		}
+		return pflag.NormalizedName(name)
+	})
 }
 
 // timeoutOf returns the value of that flag, nil if it was not given.

@@ -10,6 +10,7 @@ import (
 	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/dockerout"
 	"mullion.dev/mullion/internal/cli/engine"
 	"mullion.dev/mullion/internal/cli/invoke"
 	"mullion.dev/mullion/internal/single"
@@ -18,7 +19,7 @@ import (
 // statsOptions are the flags of `mullion container stats`.
 type statsOptions struct {
 	once, whole, all bool
-	format           *format
+	format           *dockerout.Format
 }
 
 func (a *commands) stats() *cobra.Command {
@@ -36,7 +37,7 @@ json; or table and a template.`,
   mullion container stats --no-stream --format '{{.Name}} {{.MemUsage}}' web`,
 		ValidArgsFunction: a.complete(true, single.Running),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if o.format, err = parseFormat(template, "`mullion container stats --help` has the fields"); err != nil {
+			if o.format, err = dockerout.Parse(template, "`mullion container stats --help` has the fields"); err != nil {
 				return err
 			}
 			client, err := a.client(cmd)
@@ -125,20 +126,20 @@ func (o statsOptions) show(env invoke.Env, before, now []single.Sample) error {
 		rows[i] = o.row(earlier[s.ID], s)
 	}
 
-	if env.Terminal && !o.once && !o.format.isJSON() {
+	if env.Terminal && !o.once && !o.format.IsJSON() {
 		fmt.Fprint(env.Out, clearScreen)
 	}
 
 	switch {
-	case o.format.isJSON():
+	case o.format.IsJSON():
 		for _, r := range rows {
-			if err := printJSON(env, r, ""); err != nil {
+			if err := dockerout.JSON(env, r, ""); err != nil {
 				return err
 			}
 		}
 		return nil
-	case o.format.given():
-		return o.format.print(env, statsHeadings(), rows)
+	case o.format.Given():
+		return o.format.Print(env, statsHeadings(), rows)
 	}
 
 	t := tabwriter.NewWriter(env.Out, 10, 1, 3, ' ', 0)

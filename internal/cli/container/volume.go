@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/dockerout"
 	"mullion.dev/mullion/internal/cli/engine"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/frame"
@@ -115,7 +116,7 @@ template, for columns with headings.`,
   mullion volume ls -o json`,
 		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			show, err := parseFormat(template, "`mullion volume ls --help` has the fields")
+			show, err := dockerout.Parse(template, "`mullion volume ls --help` has the fields")
 			if err != nil {
 				return err
 			}
@@ -156,7 +157,7 @@ func (a keeping) volumes(cmd *cobra.Command) ([]single.Volume, error) {
 }
 
 // printVolumes prints volumes as `docker volume ls` does.
-func printVolumes(env invoke.Env, all []single.Volume, show *format, output string, quiet bool) error {
+func printVolumes(env invoke.Env, all []single.Volume, show *dockerout.Format, output string, quiet bool) error {
 	rows := []volumeRow{}
 	for _, v := range all {
 		rows = append(rows, volumeRowOf(v))
@@ -164,27 +165,27 @@ func printVolumes(env invoke.Env, all []single.Volume, show *format, output stri
 
 	switch {
 	case output == "json":
-		return printJSON(env, rows, "")
+		return dockerout.JSON(env, rows, "")
 	case quiet:
 		for _, r := range rows {
 			fmt.Fprintln(env.Out, r.Name)
 		}
 		return nil
 
-	case show.isJSON():
+	case show.IsJSON():
 		for _, r := range rows {
-			if err := printJSON(env, r, ""); err != nil {
+			if err := dockerout.JSON(env, r, ""); err != nil {
 				return err
 			}
 		}
 		return nil
 
-	case show.given():
+	case show.Given():
 		lines := make([]any, len(rows))
 		for i, r := range rows {
 			lines[i] = r
 		}
-		return show.print(env, volumeHeadings(), lines)
+		return show.Print(env, volumeHeadings(), lines)
 	}
 
 	t := tabwriter.NewWriter(env.Out, 10, 1, 3, ' ', 0)
@@ -249,7 +250,7 @@ func (a keeping) inspect() *cobra.Command {
 		Args:              atLeastOneVolume,
 		ValidArgsFunction: a.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			show, err := parseFormat(template, "`mullion volume inspect` without -f shows the fields")
+			show, err := dockerout.Parse(template, "`mullion volume inspect` without -f shows the fields")
 			if err != nil {
 				return err
 			}
@@ -277,7 +278,7 @@ func (a keeping) inspect() *cobra.Command {
 				})
 			}
 
-			if err := printEach(a.Env, found, show); err != nil {
+			if err := dockerout.Each(a.Env, found, show); err != nil {
 				return err
 			}
 			return failed
@@ -382,7 +383,7 @@ func (a keeping) prune() *cobra.Command {
 			if all {
 				which = "all local"
 			}
-			if !force && !a.agreed("WARNING! This will remove "+which+" volumes not used by at least one container.") {
+			if !force && !dockerout.Agreed(a.Env, "WARNING! This will remove "+which+" volumes not used by at least one container.") {
 				return nil
 			}
 
@@ -394,7 +395,7 @@ func (a keeping) prune() *cobra.Command {
 			for _, v := range gone {
 				names = append(names, v.Name)
 			}
-			return a.sayPruned("Volumes", names, freed)
+			return dockerout.SayPruned(a.Env, "Volumes", names, freed)
 		},
 	}
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "do not ask")

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cli/clitest"
+	"mullion.dev/mullion/internal/cli/dockerout"
 	"mullion.dev/mullion/internal/cli/invoke"
 	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/single"
@@ -37,7 +38,7 @@ func TestVolumeList(t *testing.T) {
 `},
 	} {
 		t.Run(name, func(t *testing.T) {
-			show, err := parseFormat(tt.template, "")
+			show, err := dockerout.Parse(tt.template, "")
 			if err != nil {
 				t.Fatal(err)
 			}

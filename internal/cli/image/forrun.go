@@ -1,7 +1,9 @@
 package image
 
 import (
+	"context"
 	"fmt"
+	"strings"
 
 	"github.com/containerd/errdefs"
 	"github.com/spf13/cobra"
@@ -45,24 +47,22 @@ func (a *commands) pullForRun(cmd *cobra.Command, ref, windows string, auth *ima
 	return err
 }
 
-// removeForRun removes images of single containers.
-func (a *commands) removeForRun(cmd *cobra.Command, refs []string) error {
-	client, err := a.storeForRun(cmd, "changes")
+// removeForRun removes an image of single containers, or one of its names.
+func (a *commands) removeForRun(ctx context.Context, client *single.Client, ref string) error {
+	kept, err := client.RemoveImage(ctx, ref)
+	if errdefs.IsNotFound(err) {
+		return notForRun(err)
+	}
 	if err != nil {
+		return engine.Refused(err)
+	}
+
+	if len(kept) > 0 {
+		_, err = fmt.Fprintf(a.Env.Out, "removed the name %s; the image still is %s\n", ref, strings.Join(kept, ", "))
 		return err
 	}
-
-	for _, ref := range refs {
-		if err := client.RemoveImage(cmd.Context(), ref); err != nil {
-			if errdefs.IsNotFound(err) {
-				return notForRun(err)
-			}
-			return engine.Refused(err)
-		}
-		fmt.Fprintf(a.Env.Out, "removed %s\n", ref)
-	}
-
-	return nil
+	_, err = fmt.Fprintf(a.Env.Out, "removed %s\n", ref)
+	return err
 }
 
 // notForRun is the error of an image that single containers do not have.

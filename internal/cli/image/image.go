@@ -38,32 +38,65 @@ func New(r *reader.Reader) *cobra.Command {
 		Short: "Build, load, pull, tag, save, push, list and remove images",
 		Long: `Works on the cluster's images. All Windows nodes share one store, and each sees the images in it that fit its Windows
 build. Windows base images (nanoserver, servercore) are recognised; they are not needed and not pulled. Every
-Linux node has a store of its own.`,
+Linux node has a store of its own.
+
+With --run each of these works on the images of single containers, which are others: those of ` + "`mullion run`" + `.`,
+		Example: `  mullion image build . -t registry.example/app:v1 --run
+  mullion image ls --run
+  mullion image load app.tar`,
 		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 
 	cmd.AddCommand(
 		(&builds{r}).command(), a.kubeadm(), a.load(), a.pull(),
-		a.list(), a.remove(), a.tag(), a.save(), a.push(),
+		a.list(), looks{a}.inspect(), looks{a}.history(), a.remove(), looks{a}.prune(), a.tag(), a.save(), a.push(),
 	)
+	for _, c := range cmd.Commands() {
+		do := c.RunE
+		c.RunE = func(cmd *cobra.Command, args []string) error { return orForRun(do(cmd, args)) }
+	}
 	return cmd
+}
+
+// orForRun has the error of a cluster that is not there name the other place that has images.
+func orForRun(err error) error {
+	own, ok := errors.AsType[*exit.Error](err)
+	var noCluster *exit.Error
+	if !ok || !errors.As(remedy.NoCluster("", nil), &noCluster) || own.Remedy != noCluster.Remedy {
+		return err
+	}
+	with := *own
+	with.Remedy = "`--run` is for the images of single containers, those of `mullion run`; for a cluster's " + own.Remedy
+	return &with
 }
 
 func (a *commands) load() *cobra.Command {
 	var forRun bool
-	var tag string
+	var tag, input string
 	cmd := &cobra.Command{
 		Use:   "load FILE",
 		Short: "Load the images of an archive (docker save, or an OCI layout; - for standard input)",
-		Args:  cmdline.Exactly("FILE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if forRun {
-				return a.loadForRun(cmd, args[0], tag)
+		Args: func(cmd *cobra.Command, args []string) error {
+			if input != "" && len(args) == 0 {
+				return nil
 			}
-			return stores.LoadFile(cmd.Context(), a.Call, args[0], tag)
+			return cmdline.Exactly("FILE")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case input == "":
+				input = args[0]
+			case len(args) > 0:
+				return exit.Misuse(fmt.Errorf("%q and --input %q are two archives", args[0], input), "leave one of them out")
+			}
+			if forRun {
+				return a.loadForRun(cmd, input, tag)
+			}
+			return stores.LoadFile(cmd.Context(), a.Call, input, tag)
 		},
 	}
+	cmd.Flags().StringVarP(&input, "input", "i", "", "FILE by Docker's flag for it")
 	cmd.Flags().BoolVar(&forRun, "run", false, "load them for single containers (mullion run), not for the cluster")
 	cmd.Flags().StringVarP(&tag, "tag", "t", "", "reference of an image for Windows to which the archive gives none, as buildah may")
 
@@ -97,11 +130,16 @@ func (a *commands) loadForRun(cmd *cobra.Command, file, tag string) error {
 	return nil
 }
 
-func (a *commands) pull() *cobra.Command {
-	var nodes []string
-	var user, windows string
-	var passwordStdin, forRun bool
+// pullOptions are the flags of `mullion image pull`.
+type pullOptions struct {
+	nodes                   []string
+	user, windows, platform string
+	passwordStdin, forRun   bool
+	quiet                   bool
+}
 
+func (a *commands) pull() *cobra.Command {
+	var o pullOptions
 	cmd := &cobra.Command{
 		Use:   "pull REFERENCE",
 		Short: "Pull an image for the cluster's nodes, or for single containers",
@@ -112,35 +150,74 @@ in root's home (or in $DOCKER_CONFIG), or those of --user. Pods do not have them
   mullion image pull registry.example/app:v2 --run`,
 		Args: cmdline.Exactly("REFERENCE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			auth, err := a.authFor(cmd.Context(), args[0], user, passwordStdin)
-			if err != nil {
-				return err
-			}
-			switch {
-			case forRun && len(nodes) > 0:
-				return exit.Misuse(errors.New("--node is for a cluster, and --run for single containers"), "leave one of them out")
-			case forRun:
-				return a.pullForRun(cmd, args[0], windows, auth)
-			case windows != "":
-				return exit.Misuse(errors.New("--windows-version is for single containers"), "--node says for which nodes of the cluster")
+			if !o.quiet {
+				return a.pullAs(cmd, args[0], o)
 			}
 
-			_, c, err := a.Cluster()
-			if err != nil {
+			// Of a quiet pull the name is said, as with Docker.
+			silent := &commands{a.ReaderTo(io.Discard)}
+			if err := silent.pullAs(cmd, args[0], o); err != nil {
 				return err
 			}
-			return a.pullAll(cmd.Context(), c, nodes, args[0], auth)
+			full, err := image.Normalize(args[0])
+			if err != nil {
+				return exit.Misuse(err, "")
+			}
+			_, err = fmt.Fprintln(a.Env.Out, full)
+			return err
 		},
 	}
 
-	cmd.Flags().StringSliceVar(&nodes, "node", nil, "pull for these nodes only (default: all)")
-	cmd.Flags().StringVar(&user, "user", "", "name for the registry; needs --password-stdin")
-	cmd.Flags().BoolVar(&passwordStdin, "password-stdin", false,
+	cmd.Flags().StringSliceVar(&o.nodes, "node", nil, "pull for these nodes only (default: all)")
+	cmd.Flags().StringVar(&o.user, "user", "", "name for the registry; needs --password-stdin")
+	cmd.Flags().BoolVar(&o.passwordStdin, "password-stdin", false,
 		"read the password or token for --user from standard input")
-	cmd.Flags().StringVar(&windows, "windows-version", "", "with --run: the Windows that it is for (default: the image's own)")
-	forRunFlag(cmd, &forRun)
+	cmd.Flags().StringVar(&o.windows, "windows-version", "", "with --run: the Windows that it is for (default: the image's own)")
+	cmd.Flags().StringVar(&o.platform, "platform", "", "windows/amd64, which is all that --run has")
+	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print the image's name alone")
+	forRunFlag(cmd, &o.forRun)
 
 	return cmd
+}
+
+// pullAs pulls an image as the flags say.
+func (a *commands) pullAs(cmd *cobra.Command, ref string, o pullOptions) error {
+	if err := o.checkPlatform(); err != nil {
+		return err
+	}
+	auth, err := a.authFor(cmd.Context(), ref, o.user, o.passwordStdin)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.forRun && len(o.nodes) > 0:
+		return exit.Misuse(errors.New("--node is for a cluster, and --run for single containers"), "leave one of them out")
+	case o.forRun:
+		return a.pullForRun(cmd, ref, o.windows, auth)
+	case o.windows != "":
+		return exit.Misuse(errors.New("--windows-version is for single containers"), "--node says for which nodes of the cluster")
+	}
+
+	_, c, err := a.Cluster()
+	if err != nil {
+		return err
+	}
+	return a.pullAll(cmd.Context(), c, o.nodes, ref, auth)
+}
+
+// checkPlatform refuses a platform that single containers do not have. Of a cluster the nodes say it.
+func (o pullOptions) checkPlatform() error {
+	switch system, processor, _ := strings.Cut(strings.ToLower(o.platform), "/"); {
+	case o.platform == "":
+		return nil
+	case !o.forRun:
+		return exit.Misuse(errors.New("--platform is for --run: of a cluster each node gets what is for it"), "--node names some of them")
+	case system == "linux":
+		return exit.Misuse(fmt.Errorf("--platform %s: single containers are of Windows", o.platform), "`docker pull` pulls those of Linux")
+	case system != "windows" || (processor != "" && processor != "amd64"):
+		return exit.Misuse(fmt.Errorf("--platform %q: it is windows/amd64 alone", o.platform), "leave it out")
+	}
+	return nil
 }
 
 // authFor returns the credentials to pull a reference with, nil for none: those of a user, or those that are kept. They

@@ -51,7 +51,7 @@ func TestImageTable(t *testing.T) {
 	}
 
 	var out strings.Builder
-	if err := printImages(&out, list); err != nil {
+	if err := printImages(&out, list, false); err != nil {
 		t.Fatal(err)
 	}
 

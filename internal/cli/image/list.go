@@ -2,19 +2,24 @@ package image
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/url"
+	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/dockerout"
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/frame"
+	"mullion.dev/mullion/internal/cli/invoke"
 	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cli/stores"
 	"mullion.dev/mullion/internal/cluster"
@@ -23,31 +28,75 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
+// listOptions are the flags of `mullion image ls`.
+type listOptions struct {
+	node, output, name string
+	forRun             bool
+	quiet, whole       bool
+	format             *dockerout.Format
+	fits               func(image.Info) bool
+}
+
 func (a *commands) list() *cobra.Command {
-	var node, output string
-	var forRun bool
+	var o listOptions
+	var template string
+	var chosen []string
+	var all bool
 	cmd := &cobra.Command{
-		Use:     "ls",
+		Use:     "ls [REPOSITORY[:TAG]]",
 		Aliases: []string{"list"},
 		Short:   "List the images",
-		Args:    cmdline.None,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			list, err := a.listed(cmd, node, forRun)
+		Long: `Lists the images of a cluster, or with --run those of single containers: a line for each name and build of Windows.
+
+--filter keeps those that fit: ` + filterNames + `.
+
+--format is a template of Go with .Repository, .Tag, .Digest, .ID, .CreatedAt, .CreatedSince, .Size and .OSVersion; json;
+or table and a template, for columns with headings.`,
+		Example: `  mullion image ls --run
+  mullion image ls --run -q --filter dangling=true
+  mullion image ls --format 'table {{.Repository}}\t{{.Tag}}\t{{.Size}}'`,
+		Args: atMostOneName,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if o.format, err = dockerout.Parse(template, "`mullion image ls --help` has the fields"); err != nil {
+				return err
+			}
+			if template != "" && o.output == "json" {
+				return exit.Misuse(errors.New("--format and -o json are two forms"), "leave one of them out")
+			}
+			if len(args) > 0 {
+				o.name = args[0]
+			}
+
+			list, err := a.listed(cmd, o.node, o.forRun)
 			if err != nil {
 				return err
 			}
-			if output == "json" {
-				return json.NewEncoder(a.Env.Out).Encode(list)
+			if o.fits, err = filterOf(chosen, list); err != nil {
+				return err
 			}
-			return printImages(a.Env.Out, list)
+			return o.print(a.Env, list, time.Now())
 		},
 	}
 
-	cmd.Flags().StringVar(&node, "node", "", "only the images that this node sees")
-	cmdline.Output(cmd, &output)
-	forRunFlag(cmd, &forRun)
+	f := cmd.Flags()
+	f.StringVar(&o.node, "node", "", "only the images that this node sees")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "IDs alone")
+	f.BoolVar(&o.whole, "no-trunc", false, "whole IDs")
+	f.BoolVarP(&all, "all", "a", false, "all images, as without it: a build keeps none in between")
+	f.StringArrayVarP(&chosen, "filter", "f", nil, "KEY=VALUE of those that are listed")
+	f.StringVar(&template, "format", "", "a template, json, or table and a template")
+	cmdline.Output(cmd, &o.output)
+	forRunFlag(cmd, &o.forRun)
 
 	return cmd
+}
+
+func atMostOneName(cmd *cobra.Command, args []string) error {
+	if len(args) < 2 {
+		return nil
+	}
+	return exit.Misuse(fmt.Errorf("`%s` takes at most one name, got %d", cmd.CommandPath(), len(args)),
+		"--filter reference=PATTERN is for several")
 }
 
 // listed returns the images that are asked for.
@@ -61,24 +110,33 @@ func (a *commands) listed(cmd *cobra.Command, node string, forRun bool) ([]image
 	return a.allImages(cmd.Context(), node)
 }
 
-func printImages(w io.Writer, list []image.Info) error {
+// printImages prints the table of images, in which a name has a line.
+func printImages(w io.Writer, list []image.Info, whole bool) error {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "IMAGE\tID\tOS VERSION\tSIZE")
+	width := 19 // sha256: and twelve digits
+	if whole {
+		width = math.MaxInt8
+	}
 	for _, i := range list {
-		version := i.OSVersion
-		if i.Spec.OS == spec.Linux {
-			version = spec.Linux
-		}
-		if i.StandsIn() {
-			version += " (stand-in)"
-		}
-
-		for _, ref := range append(i.RepoTags, i.RepoDigests...) {
-			fmt.Fprintf(t, "%s\t%.19s\t%s\t%.1f MB\n", stores.Named(ref), i.ID, stores.Named(version), float64(i.Size)/1e6)
+		for _, ref := range append(slices.Clone(i.RepoTags), i.RepoDigests...) {
+			fmt.Fprintf(t, "%s\t%.*s\t%s\t%.1f MB\n", stores.Named(ref), width, i.ID, stores.Named(systemOf(i)), float64(i.Size)/1e6)
 		}
 	}
 
 	return t.Flush()
+}
+
+// systemOf says which Windows an image is for, or Linux.
+func systemOf(i image.Info) string {
+	version := i.OSVersion
+	if i.Spec.OS == spec.Linux {
+		version = spec.Linux
+	}
+	if i.StandsIn() {
+		version += " (stand-in)"
+	}
+	return version
 }
 
 // allImages returns the images of a node, or of all nodes.
@@ -102,11 +160,14 @@ func (a *commands) allImages(ctx context.Context, node string) ([]image.Info, er
 }
 
 func (a *commands) remove() *cobra.Command {
-	var forRun bool
+	var forRun, force bool
 	cmd := &cobra.Command{
 		Use:     "rm IMAGE…",
 		Aliases: []string{"remove"},
-		Short:   "Remove images with all their names, by reference or ID",
+		Short:   "Remove images, by reference or ID",
+		Long: `Removes images. By an ID, and in a cluster by a reference too, an image goes with all its names. With --run a
+reference is taken alone from an image that has others, as with Docker, and the image goes with its last one. One of
+which a container runs is kept.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return exit.Misuse(errors.New("`mullion image rm` takes at least one IMAGE, got none"),
@@ -115,20 +176,43 @@ func (a *commands) remove() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			remove := func(ref string) error { return a.removeEverywhere(cmd.Context(), ref) }
 			if forRun {
-				return a.removeForRun(cmd, args)
-			}
-			for _, ref := range args {
-				if err := a.removeEverywhere(cmd.Context(), ref); err != nil {
+				client, err := a.storeForRun(cmd, "changes")
+				if err != nil {
 					return err
 				}
+				remove = func(ref string) error { return a.removeForRun(cmd.Context(), client, ref) }
 			}
-			return nil
+			return removeEach(a.Env, args, force, remove)
 		},
 	}
+	cmd.Flags().BoolVarP(&force, "force", "f", false, "one that is not there is no error")
 	forRunFlag(cmd, &forRun)
 
 	return cmd
+}
+
+// removeEach removes images; what goes wrong with one does not keep it from the next. With force one that is not there
+// is said and no error, as with Docker.
+func removeEach(env invoke.Env, refs []string, force bool, remove func(ref string) error) error {
+	var failed error
+	for i, ref := range refs {
+		err := remove(ref)
+		missing := exit.Code(err) == exit.NotFound
+		switch {
+		case err == nil:
+			continue
+		case len(refs) == 1 && !force, i == 0 && !missing: // there is nothing to go on with
+			return err
+		}
+
+		frame.PrintError(env, err)
+		if !force || !missing {
+			failed = exit.Silent(exit.Code(err))
+		}
+	}
+	return failed
 }
 
 // removeEverywhere removes an image from all stores that have it; it is an error if none has it.

@@ -52,21 +52,26 @@ func (a *commands) save() *cobra.Command {
 	var forRun bool
 	var output string
 	cmd := &cobra.Command{
-		Use:   "save REFERENCE -o FILE",
-		Short: "Write a Windows image to an archive (an OCI layout; - for standard output)",
-		Args:  cmdline.Exactly("REFERENCE"),
+		Use:   "save REFERENCE [-o FILE]",
+		Short: "Write a Windows image to an archive (an OCI layout)",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return exit.Misuse(fmt.Errorf("`%s` takes one REFERENCE, got %d", cmd.CommandPath(), len(args)), "an archive has one image here: save each into its own")
+			}
+			return cmdline.Exactly("REFERENCE")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write := func(to io.Writer) error { return a.saved(cmd, args[0], forRun, to) }
-			switch output {
-			case "":
-				return exit.Misuse(errors.New("save: no file given"), "name it by --output; - is standard output")
-			case "-":
+			switch {
+			case output == "" && a.Env.Terminal:
+				return exit.Misuse(errors.New("save: an archive is not for a terminal"), "name a file by --output, or pass it on: mullion image save REFERENCE | …")
+			case output == "", output == "-":
 				return write(a.Env.Out)
 			}
 			return atomicfile.Stream(output, 0o644, write)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "the archive's file; - for standard output")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "the archive's file (default: standard output)")
 	forRunFlag(cmd, &forRun)
 
 	return cmd
@@ -87,7 +92,7 @@ func (a *commands) saved(cmd *cobra.Command, ref string, forRun bool, to io.Writ
 }
 
 func (a *commands) push() *cobra.Command {
-	var forRun, passwordStdin bool
+	var forRun, passwordStdin, quiet bool
 	var user string
 	cmd := &cobra.Command{
 		Use:   "push REFERENCE",
@@ -103,19 +108,20 @@ Windows' own layers, which are not here, are taken from the registry of the imag
 			if err != nil {
 				return err
 			}
-			return a.pushed(cmd, args[0], forRun, auth)
+			return a.pushed(cmd, args[0], forRun, quiet, auth)
 		},
 	}
 	cmd.Flags().StringVar(&user, "user", "", "name for the registry; needs --password-stdin")
 	cmd.Flags().BoolVar(&passwordStdin, "password-stdin", false,
 		"read the password or token for --user from standard input")
+	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print the image's name alone")
 	forRunFlag(cmd, &forRun)
 
 	return cmd
 }
 
 // pushed pushes an image, which goes by a folder.
-func (a *commands) pushed(cmd *cobra.Command, ref string, forRun bool, auth *image.Auth) (err error) {
+func (a *commands) pushed(cmd *cobra.Command, ref string, forRun, quiet bool, auth *image.Auth) (err error) {
 	full, err := image.Normalize(ref)
 	if err != nil {
 		return exit.Misuse(err, "")
@@ -143,6 +149,10 @@ func (a *commands) pushed(cmd *cobra.Command, ref string, forRun bool, auth *ima
 
 	digest, err := registry.PushLayout(cmd.Context(), full, dir)
 	if err != nil {
+		return err
+	}
+	if quiet {
+		_, err = fmt.Fprintln(a.Env.Out, full)
 		return err
 	}
 	_, err = fmt.Fprintf(a.Env.Out, "pushed %s@%s\n", full, digest)

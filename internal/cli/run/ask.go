@@ -349,7 +349,7 @@ func flagError(cmd *cobra.Command, err error) error {
 }
 
 func longName(name string) string {
-	if long := map[string]string{"a": "attach"}[name]; long != "" {
+	if long := map[string]string{"a": "attach", "c": "cpu-shares"}[name]; long != "" {
 		return long
 	}
 	return name
@@ -368,16 +368,23 @@ func linuxFlags() []string {
 // laterFlags are flags that a single container does not have yet, with what to do instead.
 func laterFlags() map[string]string {
 	const cluster = "use a cluster: `mullion up`"
+	const cpus = "--cpus limits processors"
+	const logs = "a log keeps the last 20 to 30 MB: `mullion container logs` prints it"
 	return map[string]string{
 		"link":       "containers find each other by --name and --hostname",
-		"dns-search": "name servers' suffixes are a cluster's", "dns-option": "leave it out",
-		"add-host": cluster, "ip": cluster, "network-alias": cluster, "mac-address": cluster,
+		"dns-search": "name servers' suffixes are a cluster's", "dns-option": "leave it out", "dns-opt": "leave it out",
+		"add-host": "a name that other containers have is known: --name or --hostname; others are asked of --dns, and a pod has hostAliases: `mullion up`",
+		"ip":       cluster, "ip6": cluster, "network-alias": "--hostname gives a second name", "net-alias": "--hostname gives a second name",
+		"mac-address": cluster, "link-local-ip": cluster,
 		"volumes-from": "-v NAME:PATH for each volume does it", "volume-driver": "leave it out",
-		"cpu-shares": "--cpus limits processors", "cpu-count": "--cpus limits processors",
-		"cpu-percent": "--cpus limits processors", "attach": "-i does it",
-		"a": "-i does it", "security-opt": cluster + "; credential specs are pods'", "device": cluster,
+		"cpu-shares": cpus, "c": cpus, "cpu-count": cpus, "cpu-percent": cpus,
+		"attach": "standard output and error are passed on; -i passes on the input", "a": "standard output and error are passed on; -i passes on the input",
+		"security-opt": cluster + "; credential specs are pods'", "device": cluster,
 		"stop-signal": "SIGTERM is CTRL_SHUTDOWN_EVENT",
-		"log-driver":  "what the program says is on standard output",
+		"log-driver":  logs, "log-opt": logs,
 		"storage-opt": "leave it out", "io-maxbandwidth": "leave it out", "io-maxiops": "leave it out",
+		"detach-keys": "no keys leave a program behind: -d runs it in the background", "sig-proxy": "Ctrl-C and SIGTERM are passed on: -d runs a program that nobody's signals reach",
+		"disable-content-trust": "leave it out: nothing is signed", "runtime": "leave it out: there is one",
+		"use-api-socket": "`mullion docker up` has a socket of Docker's",
 	}
 }

@@ -166,7 +166,7 @@ func TestRunRefuses(t *testing.T) {
 		{"--expose 80/sctp app", 125, "--expose: \"80/sctp\": the protocol \"sctp\" is neither tcp nor udp"},
 		{"-l =x app", 125, "\"=x\" is no label\n→ for example: -l team=web"},
 		{"--label-file none app", 125, "read labels: "},
-		{"-a stdout app", 125, "--attach: a single container does not have that yet\n→ -i does it"},
+		{"-a stdout app", 125, "--attach: a single container does not have that yet\n→ standard output and error are passed on"},
 		{"--dns here app", 125, "--dns \"here\" is no IPv4 address\n→ for example: --dns "},
 		{"--dns 127.0.0.53 app", 125, "--dns 127.0.0.53: that is the container itself\n→ leave it out: "},
 		{"--network none -p 80:80 app", 125, "--publish leads into a network, and there is none with --network none\n→ leave one of them out"},

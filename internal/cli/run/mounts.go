@@ -49,8 +49,8 @@ func (o *options) mountsAsk() ([]single.Mount, error) {
 // The forms of --volume: a source, a Windows path or a drive, and perhaps a mode; the same without a source, which is a
 // volume that nobody names.
 var (
-	volume    = lazyregexp.New(`^(.+?):([A-Za-z]:(?:[\\/].*?)?)(?::([a-z]+))?$`)
-	anonymous = lazyregexp.New(`^([A-Za-z]:(?:[\\/][^:]*)?)(?::([a-z]+))?$`)
+	volume    = lazyregexp.New(`^(.+?):([A-Za-z]:(?:[\\/][^:]*)?)(?::([A-Za-z,]+))?$`)
+	anonymous = lazyregexp.New(`^([A-Za-z]:(?:[\\/][^:]*)?)(?::([A-Za-z,]+))?$`)
 )
 
 // volumeOf reads a value of --volume.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/base/logging"
@@ -95,6 +96,12 @@ program cannot be started; 127: it is not there.`,
 func (o *options) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SetInterspersed(false)
+	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "net" { // its first name in Docker
+			name = "network"
+		}
+		return pflag.NormalizedName(name)
+	})
 	f.BoolVarP(&o.interactive, "interactive", "i", false, "pass on standard input")
 	f.BoolVarP(&o.terminal, "tty", "t", false, "give the program a console, which is this terminal")
 	f.BoolVarP(&o.detach, "detach", "d", false, "leave the container running, and print its id")

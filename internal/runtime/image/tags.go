@@ -92,3 +92,34 @@ func (s *Store) tag(ctx context.Context, img images.Image) (Tag, error) {
 	slices.SortFunc(tag.Images, func(a, b LoadedImage) int { return strings.Compare(a.OSVersion, b.OSVersion) })
 	return tag, nil
 }
+
+// Untag takes a reference from an image that has others, for all its builds, and returns the others. Of one that has no
+// other, and by an ID, it takes nothing and returns none. As with Docker, digests of the repository go with its last
+// tag.
+func (s *Store) Untag(ctx context.Context, ref string) (others []string, err error) {
+	ref, err = Normalize(ref)
+	if err != nil {
+		return nil, err
+	}
+	info, err := s.Get(ctx, ref)
+	if err != nil || !slices.Contains(info.RepoTags, ref) {
+		return nil, err
+	}
+
+	others = slices.DeleteFunc(slices.Clone(info.RepoTags), func(tag string) bool { return tag == ref })
+	if len(others) == 0 {
+		return nil, nil
+	}
+
+	repository := func(of string) string { return of[:strings.LastIndexAny(of, ":@")] }
+	own := repository(ref)
+	gone := []string{ref}
+	if !slices.ContainsFunc(others, func(tag string) bool { return repository(tag) == own }) {
+		for _, digest := range info.RepoDigests {
+			if name, _, _ := strings.Cut(digest, "@"); name == own {
+				gone = append(gone, digest)
+			}
+		}
+	}
+	return others, s.deleteRefs(s.context(ctx), gone)
+}

@@ -1,4 +1,6 @@
-package container
+// Package dockerout owns how commands print that have the words of Docker: by templates, as JSON, in columns, and what
+// was pruned.
+package dockerout
 
 import (
 	"bytes"
@@ -13,8 +15,8 @@ import (
 	"mullion.dev/mullion/internal/cli/invoke"
 )
 
-// format is a value of --format: a template for each thing that is printed, or "" or "json".
-type format struct {
+// Format is a value of --format: a template for each thing that is printed, or "" or "json".
+type Format struct {
 	flag, see string // the template as it was given; what shows the fields
 	template  *fieldtemplate.Template
 }
@@ -46,8 +48,8 @@ func indented(v any, indent string) (string, error) {
 	return strings.TrimSuffix(text.String(), "\n"), err
 }
 
-// printJSON prints a value as JSON. What an image's maker has written draws nothing on a terminal.
-func printJSON(env invoke.Env, v any, indent string) error {
+// JSON prints a value as JSON. What an image's maker has written draws nothing on a terminal.
+func JSON(env invoke.Env, v any, indent string) error {
 	text, err := indented(v, indent)
 	if err != nil {
 		return err
@@ -92,9 +94,10 @@ func truncate(s string, letters int) string {
 // tableWord before a template asks for columns with a heading.
 const tableWord = "table "
 
-// parseFormat reads a value of --format. A tab and the end of a line may be written as in Go.
-func parseFormat(text, see string) (*format, error) {
-	f := &format{flag: text, see: see}
+// Parse reads a value of --format; see shows the fields, for the error of one that is wrong. A tab and the end of a
+// line may be written as in Go.
+func Parse(text, see string) (*Format, error) {
+	f := &Format{flag: text, see: see}
 	if text == "" || text == "json" || text == "table" {
 		return f, nil
 	}
@@ -107,21 +110,21 @@ func parseFormat(text, see string) (*format, error) {
 	return f, nil
 }
 
-func (f *format) wrong(err error) error {
+func (f *Format) wrong(err error) error {
 	return exit.Misuse(fmt.Errorf("--format: %w", err), f.see)
 }
 
-// isJSON reports whether a thing is printed whole.
-func (f *format) isJSON() bool { return f != nil && f.flag == "json" }
+// IsJSON reports whether a thing is printed whole.
+func (f *Format) IsJSON() bool { return f != nil && f.flag == "json" }
 
-// given reports whether there is a template.
-func (f *format) given() bool { return f != nil && f.template != nil }
+// Given reports whether there is a template.
+func (f *Format) Given() bool { return f != nil && f.template != nil }
 
 // table reports whether columns with a heading are asked for.
-func (f *format) table() bool { return strings.HasPrefix(f.flag, tableWord) }
+func (f *Format) table() bool { return strings.HasPrefix(f.flag, tableWord) }
 
-// line returns what the template makes of a thing. What an image's maker has written draws nothing on a terminal.
-func (f *format) line(env invoke.Env, of any) (string, error) {
+// Line returns what the template makes of a thing. What an image's maker has written draws nothing on a terminal.
+func (f *Format) Line(env invoke.Env, of any) (string, error) {
 	var line strings.Builder
 	if err := f.template.Execute(&line, of); err != nil {
 		// As with Docker, the names that JSON has do as well: .Id beside .ID.
@@ -157,8 +160,8 @@ func asJSON(of any) any {
 	return raw
 }
 
-// print prints a line for each thing, and heading above them if columns are asked for.
-func (f *format) print(env invoke.Env, heading any, all []any) error {
+// Print prints a line for each thing, and heading above them if columns are asked for.
+func (f *Format) Print(env invoke.Env, heading any, all []any) error {
 	to := env.Out
 	if f.table() {
 		columns := tabwriter.NewWriter(env.Out, 10, 1, 3, ' ', 0)
@@ -167,11 +170,35 @@ func (f *format) print(env invoke.Env, heading any, all []any) error {
 	}
 
 	for _, one := range all {
-		line, err := f.line(env, one)
+		line, err := f.Line(env, one)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintln(to, line)
+	}
+
+	return nil
+}
+
+// Each prints things as `docker inspect` does: all of them as JSON, or each by a template.
+func Each[T any](env invoke.Env, found []T, show *Format) error {
+	if show.flag == "" {
+		return JSON(env, found, "    ")
+	}
+
+	for _, i := range found {
+		if show.IsJSON() {
+			if err := JSON(env, i, ""); err != nil {
+				return err
+			}
+			continue
+		}
+
+		line, err := show.Line(env, i)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(env.Out, line)
 	}
 
 	return nil
