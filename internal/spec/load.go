@@ -79,7 +79,11 @@ func friendly(err error) error {
 	text = regexp.MustCompile(`field (\S+) not found in type spec\.(\w+)`).ReplaceAllStringFunc(text,
 		func(m string) string {
 			part := regexp.MustCompile(`field (\S+) not found in type spec\.(\w+)`).FindStringSubmatch(m)
-			return fmt.Sprintf("unknown field %q in %s", part[1], strings.ToLower(part[2]))
+			unknown := fmt.Sprintf("unknown field %q in %s", part[1], strings.ToLower(part[2]))
+			if part[2] == "Cluster" && strings.HasPrefix(part[1], "controlPlane") {
+				unknown += ": it has one control plane; kubeadm makes several on bare Linux hosts (docs/guide/bring-your-own.md)"
+			}
+			return unknown
 		})
 
 	text = regexp.MustCompile("cannot unmarshal !!\\w+ (`[^`]*` )?into spec\\.(\\w+)").ReplaceAllString(text,

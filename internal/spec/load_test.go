@@ -142,6 +142,14 @@ func TestLoadNamesLineAndField(t *testing.T) {
 			`line 5: unknown field "windowsVersoin" in node`,
 		},
 		{
+			"control_planes", head + "controlPlane: {count: 3}\nnodes: [{os: windows}]\n",
+			`line 3: unknown field "controlPlane" in cluster: it has one control plane; kubeadm makes several`,
+		},
+		{
+			"control_plane_of_node", head + "nodes:\n- os: windows\n  controlPlane: true\n",
+			`line 5: unknown field "controlPlane" in node`,
+		},
+		{
 			"unknown_version", head + "nodes:\n- os: windows\n  windowsVersion: xp\n",
 			"line 5: nodes[0].windowsVersion: ",
 		},

@@ -11,6 +11,7 @@ import (
 
 	"gotest.tools/v3/golden"
 
+	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/kubenode/kubenodetest"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/spec"
@@ -105,5 +106,19 @@ func TestWhatANodeIsGiven(t *testing.T) {
 				kubenodetest.Tree(t, c.Dir, "hns.token", "resolv.conf") + kubenodetest.Tree(t, c.LogDir)
 			golden.Assert(t, strings.ReplaceAll(text, dir, "DIR"), "given-"+name+".txt")
 		})
+	}
+}
+
+// TestAgentIsToldWhatToPullDirectly: what a proxy of the host's own variables is not asked for reaches the agent.
+func TestAgentIsToldWhatToPullDirectly(t *testing.T) {
+	c := sample(t)
+	c.PullDirect = ".svc,10.213.0.0/24"
+	file := filepath.Join(t.TempDir(), "agent.json")
+	if err := c.agent().Save(file); err != nil {
+		t.Fatal(err)
+	}
+	told, err := agentconfig.Load(file)
+	if err != nil || told.PullDirect != c.PullDirect {
+		t.Errorf("the agent pulls %q directly, want %q: %v", told.PullDirect, c.PullDirect, err)
 	}
 }
