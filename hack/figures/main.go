@@ -1,8 +1,8 @@
 // Command figures writes the numbers that README.md and the documents quote, between markers, from the results that the
 // repository keeps: the files in results, the lists of specs in docs/conformance, the table of statements, the support
 // pages, and the tables of rules, probes and flows. The
-// page of statements names results throughout, and is written whole. With -check it writes nothing and fails if a number
-// is another one.
+// page of statements names results throughout, and is written whole. With -check it writes nothing and fails if a
+// number is another one.
 package main
 
 import (

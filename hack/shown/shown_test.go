@@ -16,7 +16,12 @@ import (
 )
 
 func test(name string, state result.State, seconds float64) kept.Test {
-	return kept.Test{Name: name, State: state, Attempts: 1, Seconds: seconds}
+	return kept.Test{
+		Name:     name,
+		State:    state,
+		Attempts: 1,
+		Seconds:  seconds,
+	}
 }
 
 // tree is a repository with results: two runs of a rung, a third of a tree with changes, and one of another rung.

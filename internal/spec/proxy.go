@@ -68,8 +68,8 @@ func WithoutProxy(environ []string) []string {
 	return left
 }
 
-// ProxyOnHost returns the proxy that a host's own variables name, nil if they name none. It may be on the host's loopback
-// address. It is an error if the host cannot use it.
+// ProxyOnHost returns the proxy that a host's own variables name, nil if they name none. It may be on the host's
+// loopback address. It is an error if the host cannot use it.
 func ProxyOnHost(httpProxy, httpsProxy, noProxy string) (*Proxy, error) {
 	if httpProxy == "" && httpsProxy == "" {
 		return nil, nil //nolint:nilnil // there is none, which is no error
@@ -163,8 +163,8 @@ func (c Cluster) PullEnviron() []string {
 	return all
 }
 
-// PullDirect returns what a node's container runtime reaches without a proxy, whoever names one, in the form of NO_PROXY:
-// the cluster's own subnets and names, and what its description adds.
+// PullDirect returns what a node's container runtime reaches without a proxy, whoever names one, in the form of
+// NO_PROXY: the cluster's own subnets and names, and what its description adds.
 func (c Cluster) PullDirect() string {
 	n := c.Networking
 	direct := []string{

@@ -70,7 +70,7 @@ func (r Runs) last(shown string) string {
 	return text
 }
 
-// Shows reports whether a run that is kept shows a statement: one of what it names has passed, and nothing of it failed.
+// Shows reports whether a run that is kept shows a statement: something that it names has passed, and nothing failed.
 func (r Runs) Shows(s Statement) bool {
 	passed := false
 	for _, shown := range s.Shown {

@@ -72,9 +72,10 @@ func WriteStatements(w io.Writer, areas []Area, runs Runs) error {
 	}
 
 	b.WriteString(`
-Tests are named that show what works, with their packages, and the last run of each whose result is kept: date, commit and seconds.
-*Shown* are the statements of which a kept run has shown something and none has failed. Tests that begin with ` + "`TestField`" + ` run by hand
-(CONTRIBUTING says how); one without a kept result was seen to pass when it was written, and no more is known of it.
+Tests are named that show what works, with their packages, and the last run of each whose result is kept:
+date, commit and seconds. *Shown* are the statements of which a kept run has shown something and none has failed.
+Tests that begin with ` + "`TestField`" + ` run by hand (CONTRIBUTING says how); one without a kept result was seen
+to pass when it was written, and no more is known of it.
 
 | area | works | of these shown | partly | does not work |
 |---|---|---|---|---|

@@ -144,6 +144,10 @@ func TestStatementsPage(t *testing.T) {
 		"suite s": {Date: "2026-11-03", File: "docs/s.txt", Outcome: "1 of 2 specs passed"},
 	}
 
+	const (
+		shownA = "p TestA: [2026-11-01](../../results/x.json) 00000001, 0.123 s"
+		shownC = "p TestC: [2026-11-02](../../results/y.json) 00000002, 123 s, failed"
+	)
 	var page strings.Builder
 	if err := WriteStatements(&page, areas, runs); err != nil {
 		t.Fatal(err)
@@ -156,9 +160,9 @@ func TestStatementsPage(t *testing.T) {
 
 | what the documents say | documents | here | shown by, and when last | what is not so, and why |
 |---|---|---|---|---|
-| a\|b | intro | works | p TestA: [2026-11-01](../../results/x.json) 00000001, 0.123 s<br>p TestFieldB: no result is kept | n |
+| a\|b | intro | works | ` + shownA + `<br>p TestFieldB: no result is kept | n |
 | never | intro, KEP | works, not shown | p TestFieldB: no result is kept |  |
-| broken | KEP | works, not shown | p TestA: [2026-11-01](../../results/x.json) 00000001, 0.123 s<br>p TestC: [2026-11-02](../../results/y.json) 00000002, 123 s, failed |  |
+| broken | KEP | works, not shown | ` + shownA + `<br>` + shownC + ` |  |
 | half | KEP | partly | suite s: [2026-11-03](../../docs/s.txt), 1 of 2 specs passed | why |
 | no | KEP | does not work |  |  |
 `

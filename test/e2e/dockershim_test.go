@@ -134,14 +134,20 @@ func TestFieldCRIDockerd(t *testing.T) {
 // runs runs a program on the host until the test ends, and returns when it has said a text.
 func (n dockerNode) runs(t *testing.T, says string, args ...string) {
 	t.Helper()
+	n.runsOn(t, "win-1", says, args...)
+}
+
+// runsOn runs a program on a host until the test ends, and returns when it has said a text.
+func (c cluster) runsOn(t *testing.T, host, says string, args ...string) {
+	t.Helper()
 	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	line := n.on(append([]string{filepath.Join(n.bin, "mullion"), "node", "exec", "win-1", "--"}, args...)...)
+	line := c.on(append([]string{filepath.Join(c.bin, "mullion"), "node", "exec", host, "--"}, args...)...)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
-	cmd.Env = n.env()
+	cmd.Env = c.env()
 	cmd.Stdout = said
 	cmd.Stderr = said // a file: who has it open keeps nobody waiting
 	if err := cmd.Start(); err != nil {

@@ -130,7 +130,7 @@ func TestFieldImageProxy(t *testing.T) {
 	}
 }
 
-// ofVariables names another proxy on the Windows node, as the documents do. The node pulls through it, without a restart.
+// ofVariables names another proxy on the Windows node, as the documents do. The node pulls through it, not restarted.
 func ofVariables(t *testing.T, proxy *connects, password string, mullion func(...string) string) {
 	t.Helper()
 	mullion("node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",

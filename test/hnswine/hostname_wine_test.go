@@ -13,9 +13,9 @@ import (
 )
 
 // TestKubeProxyWithoutHostname starts upstream's kube-proxy.exe without --hostname-override on a host whose name is not
-// the node's, of which the documents warn that it deletes pods' endpoints: for it each pod is another node's. Its Service
-// works, and when the pod has left the Service its endpoint is still there. The same holds for Kubernetes 1.20, if its
-// bundle has been built.
+// the node's, of which the documents warn that it deletes pods' endpoints: for it each pod is another node's. Its
+// Service works, and when the pod has left the Service its endpoint is still there. The same holds for Kubernetes 1.20,
+// if its bundle has been built.
 func TestKubeProxyWithoutHostname(t *testing.T) {
 	for _, v := range []string{version.Kubernetes, "v1.20.15"} {
 		t.Run(v, func(t *testing.T) {
@@ -72,17 +72,19 @@ func kubeProxyWithoutHostname(t *testing.T, version string) {
 	gone["endpoints"] = []any{}
 	old := endpoints("web", gone)
 	gone["kind"], gone["apiVersion"] = "EndpointSlice", "discovery.k8s.io/v1"
-	old["kind"], old["apiVersion"], old["subsets"] = "Endpoints", "v1", []any{}
+	old["kind"], old["apiVersion"] = "Endpoints", "v1"
+	old["subsets"] = []any{}
 	for _, object := range []map[string]any{gone, old} {
 		object["metadata"].(map[string]any)["resourceVersion"] = "2"
 	}
 	changed["endpointslices"] <- gone
 	changed["endpoints"] <- old
-	for end := time.Now().Add(2 * time.Minute); len(a.service.Plan().LoadBalancers) > 0; <-time.After(10 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); len(a.service.Plan().LoadBalancers) > 0; {
 		if time.Now().After(end) {
 			out, _ := os.ReadFile(log)
 			t.Fatalf("the Service without pods is still there; the log ends:\n%s", tail(string(out), 40))
 		}
+		<-time.After(10 * time.Millisecond)
 	}
 
 	a.service.Flush(t.Context())

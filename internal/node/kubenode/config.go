@@ -67,8 +67,8 @@ type Config struct {
 	Kubelet map[string]any
 	// KubeletExtraArgs and KubeProxyExtraArgs are flags that come after the node's own.
 	KubeletExtraArgs, KubeProxyExtraArgs []spec.Arg
-	// PullEnviron are variables (NAME=value) for what pulls images: those of an HTTP proxy. PullDirect is what it reaches
-	// without the proxy that a person names on the host itself, in the form of NO_PROXY.
+	// PullEnviron are variables (NAME=value) for what pulls images: those of an HTTP proxy. PullDirect is what it
+	// reaches without the proxy that a person names on the host itself, in the form of NO_PROXY.
 	PullEnviron []string
 	PullDirect  string
 	// Registries says how registries are reached.

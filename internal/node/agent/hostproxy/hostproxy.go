@@ -1,6 +1,6 @@
 // Package hostproxy owns through which HTTP proxy a Windows host pulls images: that of the machine's variables
-// HTTP_PROXY, HTTPS_PROXY and NO_PROXY, which a person sets on the host, else that of the agent's environment. On Windows
-// the container runtime takes them in when it starts; here they hold for the next pull.
+// HTTP_PROXY, HTTPS_PROXY and NO_PROXY, which a person sets on the host, else that of the agent's environment. On
+// Windows the container runtime takes them in when it starts; here they hold for the next pull.
 package hostproxy
 
 import (
