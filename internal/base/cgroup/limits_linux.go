@@ -118,7 +118,10 @@ func LimitCPU(cgroup string, most int64) error {
 	return limitCgroup(cgroup, setting{"cpu", "cpu.cfs_quota_us", "cpu.max", most, most})
 }
 
-// setting is a limit: the controller, its file in cgroup v1 and in v2, and what is written there.
+// unlimited is what cgroup v2 calls a limit that is none; in v1 it is -1.
+const unlimited = "max"
+
+// setting is a limit: the controller, its file in cgroup v1 and in v2, and what is written there; -1 is no limit.
 type setting struct {
 	controller, file1, file2 string
 	most1, most2             int64
@@ -142,9 +145,12 @@ func (s setting) in(all []Hierarchy, cgroup string) error {
 	if i < 0 {
 		return ErrNoController
 	}
-	name, most := s.file1, s.most1
+	name, most := s.file1, strconv.FormatInt(s.most1, 10)
 	if all[i].V2 {
-		name, most = s.file2, s.most2
+		name, most = s.file2, strconv.FormatInt(s.most2, 10)
+	}
+	if all[i].V2 && s.most2 < 0 {
+		most = unlimited
 	}
 
 	if name == "" {
@@ -162,7 +168,7 @@ func (s setting) in(all []Hierarchy, cgroup string) error {
 	if err != nil {
 		return err
 	}
-	_, err = file.WriteString(strconv.FormatInt(most, 10))
+	_, err = file.WriteString(most)
 	return errors.Join(err, file.Close())
 }
 

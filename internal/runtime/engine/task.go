@@ -133,7 +133,15 @@ func (e *Engine) Update(ctx context.Context, id string, r Resources) error {
 	if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
 		return fmt.Errorf("update limits of container %q: %w", id, err)
 	}
-	return nil
+
+	k, err := e.kindIn(ctx, id)
+	if errdefs.IsNotFound(err) {
+		return nil
+	}
+	if _, ordinary := k.(process); err == nil && ordinary {
+		err = e.limitPodMemory(ctx, id)
+	}
+	return err
 }
 
 // ExecSpec is a program to be run in a running container, as its user.

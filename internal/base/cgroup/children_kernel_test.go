@@ -1,0 +1,79 @@
+//go:build kernel
+
+package cgroup_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"mullion.dev/mullion/internal/base/cgroup"
+	"mullion.dev/mullion/internal/base/testrun"
+)
+
+// TestLimitMemoryToChildren: files in memory that cgroups of a pod leave behind, one after the other, count for the pod
+// when they are gone. Without a limit of the pod there is no end of them.
+func TestLimitMemoryToChildren(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+
+	const each, leaves, most = 32 << 20, 24, 8
+	pod := fmt.Sprintf("/mullion-test-left-%d", os.Getpid())
+	t.Cleanup(func() { remove(t, pod+"/stays", pod+"/open", pod) })
+	if err := cgroup.LimitMemory(pod+"/stays", each); errors.Is(err, cgroup.ErrNoController) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+
+	// left returns how many leave their file, of the most.
+	left := func(limited bool) int {
+		files := filepath.Join("/dev/shm", fmt.Sprintf("mullion-test-left-%d-%t", os.Getpid(), limited))
+		if err := os.Mkdir(files, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(files)
+		for i := range most {
+			name := fmt.Sprintf("%s/leaves-%d", pod, i)
+			err := cgroup.LimitMemory(name, each)
+			if err == nil && limited {
+				err = cgroup.LimitMemoryToChildren(pod, 0)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			script := fmt.Sprintf("echo $$ > %s/cgroup.procs && head -c %dM /dev/zero > %s/%d",
+				folderOf("memory", name), leaves, files, i)
+			err = exec.CommandContext(t.Context(), "sh", "-c", script).Run()
+			remove(t, name)
+			if err != nil {
+				return i
+			}
+		}
+		return most
+	}
+
+	if got := left(false); got != most {
+		t.Errorf("control: %d of %d leave %d MiB each where the pod has no limit", got, most, leaves)
+	}
+	if got := left(true); got < 1 || (got+1)*leaves > 2*each>>20+leaves {
+		t.Errorf("%d leave %d MiB each in a pod whose containers may hold %d", got, leaves, 2*each>>20)
+	}
+
+	// One without a limit takes the pod's.
+	if err := os.MkdirAll(filepath.Join(folderOf("memory", pod), "open"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := cgroup.LimitMemoryToChildren(pod, 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := left(false); got != most {
+		t.Errorf("where one has no limit, %d of %d leave theirs", got, most)
+	}
+}
