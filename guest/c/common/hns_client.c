@@ -16,8 +16,8 @@
 /* What has come of a request whose answer has not come. */
 enum fate
 {
-    UNKNOWN, /* it may have been carried out */
-    REFUSED, /* the server has closed its side: it does so without having carried the request out */
+    UNKNOWN, /* nobody can say, and what follows on the connection is no answer */
+    LEFT,    /* the server has closed its side: it stops, or was killed, which may have been after it carried it out */
     UNREAD   /* the server has not read it, or not to its end */
 };
 
@@ -42,6 +42,29 @@ static int put(struct buffer *b, const void *data, size_t size)
     if (size)
         memcpy(grown + b->size + 4, data, size);
     b->size += 4 + size;
+    return 1;
+}
+
+/*
+ * Names a request. It keeps its name when it is sent again: so the server knows that it has carried it out already
+ * (internal/network/hns/server/remembered.go). The first half is this program's, the second counts.
+ */
+static int name_request(unsigned char name[16])
+{
+    static volatile LONG64 program, count;
+    LONG64 drawn, number = InterlockedIncrement64(&count);
+    GUID id;
+
+    if (!program)
+    {
+        if (FAILED(CoCreateGuid(&id)))
+            return 0;
+        memcpy(&drawn, &id, sizeof(drawn));
+        InterlockedCompareExchange64(&program, drawn, 0); /* of two threads one's stays */
+    }
+    drawn = program;
+    memcpy(name, &drawn, sizeof(drawn));
+    memcpy(name + sizeof(drawn), &number, sizeof(number));
     return 1;
 }
 
@@ -130,7 +153,7 @@ static int greet(SOCKET s, unsigned short port, const char *token)
     to.sin_port = htons(port);
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     ok = !connect(s, (struct sockaddr *)&to, sizeof(to)) &&
-         !setsockopt(s, IPPROTO_TCP, TCP_NODELAY, (const char *)&on, sizeof(on)) && put(&hello, "MHN1", 4) &&
+         !setsockopt(s, IPPROTO_TCP, TCP_NODELAY, (const char *)&on, sizeof(on)) && put(&hello, "MHN2", 4) &&
          put(&hello, token, strlen(token)) && (!copies_kept() || put(&hello, "copies", 6)) && send_frame(s, &hello);
     free(hello.data);
     return ok;
@@ -253,14 +276,13 @@ static HRESULT unpack(struct hns_call *call, unsigned char *block, size_t left)
 
 /*
  * What it means that instead of an answer n came. A server that stops closes its side of the connection, and has not
- * carried the request out. So does Linux for a server that is killed, which may have: its requests are told from the
- * others by nothing, and those that are sent again then can be carried out twice. Linux resets the connection of a
+ * carried the request out. So does Linux for a server that is killed, which may have. Linux resets the connection of a
  * server that is killed, if the server has not read all that was sent to it: so it does to who connects while the
  * listener of one that was killed is still there (tcp_close, inet_csk_listen_stop).
  */
 static enum fate fate_of(int n)
 {
-    return n == 0 ? REFUSED : WSAGetLastError() == WSAECONNRESET ? UNREAD : UNKNOWN;
+    return n == 0 ? LEFT : WSAGetLastError() == WSAECONNRESET ? UNREAD : UNKNOWN;
 }
 
 /*
@@ -280,7 +302,7 @@ static unsigned char *receive_frame(SOCKET s, size_t room, DWORD *length, enum f
 
         if (n <= 0)
         {
-            *fate = have ? UNKNOWN : fate_of(n);
+            *fate = have ? LEFT : fate_of(n);
             break;
         }
         have += (size_t)n;
@@ -331,11 +353,13 @@ static void clear(struct hns_call *call)
 
 static int pack(struct buffer *request, struct hns_call *call)
 {
+    unsigned char name[16];
     unsigned int i;
     int ok;
 
     clear(call);
-    ok = put(request, call->function, strlen(call->function)) &&
+    ok = name_request(name) && put(request, name, sizeof(name)) &&
+         put(request, call->function, strlen(call->function)) &&
          put(request, call->object, call->object ? sizeof(GUID) : 0) &&
          put(request, call->wanted, call->wanted ? sizeof(GUID) : 0);
     for (i = 0; ok && i < call->texts; i++)
@@ -346,7 +370,7 @@ static int pack(struct buffer *request, struct hns_call *call)
 HRESULT hns_call_on(SOCKET *s, struct hns_call *call)
 {
     struct buffer request = {NULL, 0};
-    int ok = pack(&request, call), refusals = 3;
+    int ok = pack(&request, call), tries = 3;
     DWORD since = GetTickCount();
     enum fate fate;
     HRESULT result;
@@ -367,7 +391,7 @@ HRESULT hns_call_on(SOCKET *s, struct hns_call *call)
             closesocket(*s);
             *s = INVALID_SOCKET;
         }
-    } while ((fate == REFUSED && --refusals) || (fate == UNREAD && wait_for_server(call, since)));
+    } while ((fate == LEFT && --tries) || (fate == UNREAD && wait_for_server(call, since)));
     free(request.data);
     return result;
 }

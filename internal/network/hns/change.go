@@ -49,6 +49,7 @@ func (m *Model) Commit() {
 			m.parts[r] = part
 		}
 	}
+	m.answered.commit()
 	m.settle()
 }
 
@@ -57,6 +58,8 @@ type Record struct {
 	Kind   string          `json:"kind"`
 	ID     string          `json:"id"`
 	Object json.RawMessage `json:"object,omitempty"`
+	// Answered, in the first record of a call, is what the call was answered.
+	Answered *Answered `json:"answered,omitempty"`
 }
 
 // Records returns the objects that the calls since the last Commit changed.
@@ -68,6 +71,9 @@ func (m *Model) Records() ([]Record, error) {
 			return nil, err
 		}
 		all = append(all, rec)
+	}
+	if len(all) > 0 {
+		all[0].Answered = m.answered.pending
 	}
 	return all, nil
 }

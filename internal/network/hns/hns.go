@@ -46,6 +46,8 @@ type Config struct {
 
 // Request is one call, with the arguments of the function that Windows programs call.
 type Request struct {
+	// Name is the request's own, which it keeps when it is sent again; empty: it is not.
+	Name string
 	// Function is the name of a Call.
 	Function string
 	// Object is the GUID of the object meant; for HcnCreateEndpoint that of the network.
@@ -93,6 +95,8 @@ type Model struct {
 	host          string // ID of the namespace that is the host itself
 	lookups
 	answers map[ref]answer
+	// answered has the answers to requests that may be sent again.
+	answered remembered
 
 	// What the calls since the last Commit changed: how to undo it, which objects, and which objects' parts of the plan
 	// may change.
@@ -155,13 +159,20 @@ func empty(cfg Config) *Model {
 }
 
 // Call carries out one request. An error is always a *wire.Error; then the call has changed nothing. After a change
-// Changed is true until Commit or Rollback.
+// Changed is true until Commit or Rollback. A request that is sent again is answered as it was, and changes nothing.
 func (m *Model) Call(r Request) (Reply, error) {
+	if reply, known := m.answered.find(r.Name); known {
+		return reply, nil
+	}
 	reply, err := m.call(r)
 	if err != nil {
 		m.Rollback()
+		return reply, err
 	}
-	return reply, err
+	if r.Name != "" && m.Changed() {
+		m.answered.pending = &Answered{Name: r.Name, Object: reply.Object, Text: reply.Text}
+	}
+	return reply, nil
 }
 
 func (m *Model) call(r Request) (Reply, error) {
@@ -237,6 +248,7 @@ func (m *Model) Rollback() {
 
 func (m *Model) settle() {
 	m.undo = nil
+	m.answered.pending = nil
 	clear(m.touched)
 	clear(m.dirty)
 }

@@ -12,17 +12,19 @@ import (
 )
 
 // stateVersion is the version of the saved state's format: a first line with the version, then one line for each call
-// that changed something, with the objects that it changed. Version 1 was one document with all objects.
+// that changed something, with the objects that it changed, and what it was answered. Version 1 was one document with
+// all objects.
 const stateVersion = 2
 
 type header struct {
-	Version int `json:"version"`
+	Version  int        `json:"version"`
+	Answered []Answered `json:"answered,omitempty"`
 }
 
 // Save returns the whole state, which Load reads.
 func (m *Model) Save() ([]byte, error) {
-	data := fmt.Appendf(nil, "{\"version\":%d}\n", stateVersion)
-	var err error
+	first, err := json.Marshal(header{Version: stateVersion, Answered: m.answered.all()})
+	data := append(first, '\n')
 	for _, k := range m.kinds {
 		for _, id := range m.tables[k].all() {
 			rec, recErr := m.tables[k].record(id)
@@ -45,6 +47,12 @@ func appendLine(data []byte, records []Record) []byte {
 		data = fmt.Appendf(data, "{\"kind\":%q,\"id\":%q", r.Kind, r.ID)
 		if r.Object != nil {
 			data = append(append(data, ",\"object\":"...), r.Object...)
+		}
+		if r.Answered != nil {
+			answered, err := json.Marshal(r.Answered)
+			if err == nil { // of plain texts there is none
+				data = append(append(data, ",\"answered\":"...), answered...)
+			}
 		}
 		data = append(data, '}')
 	}
@@ -69,6 +77,9 @@ func Load(cfg Config, data []byte) (*Model, error) {
 	case h.Version == stateVersion && !whole:
 		err = errors.New("the first line is cut off")
 	case h.Version == stateVersion:
+		for _, one := range h.Answered {
+			m.answered.keep(one)
+		}
 		err = m.readLines(rest)
 	default:
 		err = fmt.Errorf("version %d, this program knows %d", h.Version, stateVersion)
@@ -101,6 +112,9 @@ func (m *Model) readLines(data []byte) error {
 		for _, rec := range records {
 			if err := m.apply(rec); err != nil {
 				return fmt.Errorf("line %d: %w", n, err)
+			}
+			if rec.Answered != nil {
+				m.answered.keep(*rec.Answered)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"mullion.dev/mullion/internal/network/hns"
 	hnsserver "mullion.dev/mullion/internal/network/hns/server"
 	"mullion.dev/mullion/internal/network/hns/wire"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
@@ -24,7 +25,7 @@ import (
 const knownTimeout = 30 * time.Second
 
 // computeCall answers functions of the Host Compute Service.
-func (a *agent) computeCall(ctx context.Context, function string, text []string) (hnsserver.Computed, error) {
+func (a *agent) computeCall(ctx context.Context, r hns.Request) (hnsserver.Computed, error) {
 	select {
 	case <-a.known:
 	case <-ctx.Done():
@@ -34,7 +35,7 @@ func (a *agent) computeCall(ctx context.Context, function string, text []string)
 	if server == nil {
 		return hnsserver.Computed{}, wire.Errorf(wire.EUnavailable, "the containers are not known yet")
 	}
-	return compute.Service{Pods: server, Systems: a.systems}.Call(ctx, function, text)
+	return compute.Service{Pods: server, Systems: a.systems}.Call(ctx, r)
 }
 
 // openSystems makes the Host Compute Service for programs of the host.

@@ -131,7 +131,7 @@ func systemCalls() []Call {
 		{Name: "HcsCloseComputeSystem", Level: full},
 		{
 			Name: "HcsStartComputeSystem", Level: full, texts: 1,
-			do: simply((*computeSystem).start),
+			do: onSystem(startSystem),
 		},
 		{
 			Name: "HcsShutDownComputeSystem", Level: full, texts: 1,
@@ -173,7 +173,7 @@ func processCalls() []Call {
 				"The security descriptor is not looked at",
 			texts: 2,
 			do: onSystem(func(ctx context.Context, c *computeSystem, text []string) (Answer, error) {
-				p, err := c.createProcess(ctx, text[0])
+				p, err := c.createProcess(ctx, requestOf(ctx), text[0])
 				if err != nil {
 					return Answer{}, err
 				}

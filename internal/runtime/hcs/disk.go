@@ -36,7 +36,11 @@ func openDisk(_ context.Context, s *Service, text []string) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{Stream: func(ctx context.Context, conn net.Conn) { s.layers.serveDisk(ctx, d, conn) }}, nil
+	return Answer{Stream: func(ctx context.Context, conn net.Conn, answer []byte) {
+		if _, err := conn.Write(answer); err == nil {
+			s.layers.serveDisk(ctx, d, conn)
+		}
+	}}, nil
 }
 
 // serveDisk does what a program asks for a disk that it has open, until it closes its handle.

@@ -31,8 +31,12 @@ func (h *host) openDisk(t *testing.T) handle {
 	d := handle{program, make(chan struct{})}
 	go func() {
 		defer close(d.closed)
-		stream(t.Context(), service)
+		stream(t.Context(), service, []byte("answer"))
 	}()
+	answer := make([]byte, len("answer"))
+	if _, err := io.ReadFull(program, answer); string(answer) != "answer" || err != nil {
+		t.Fatalf("the answer is %q, %v", answer, err)
+	}
 	return d
 }
 

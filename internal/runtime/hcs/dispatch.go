@@ -16,10 +16,10 @@ type Answer struct {
 	Process *ProcessInfo
 	// GUID is that of NameToGuid.
 	GUID string
-	// Then, unless nil, has the connection of the call from then on, until it returns: Events carries events, Stream
-	// bytes.
+	// Events or Stream, unless nil, has the connection of the call from then on, until it ends: Events carries events,
+	// Stream bytes. Stream writes the answer, too.
 	Events *Subscription
-	Stream func(ctx context.Context, conn net.Conn)
+	Stream func(ctx context.Context, conn net.Conn, answer []byte)
 }
 
 // ProcessInfo is what a program learns of a process: its id, and which of its streams it may connect to, a bit each.
@@ -32,7 +32,7 @@ type Subscription struct {
 }
 
 // Call carries out a function, by its name. text are its texts in their order; of layers' functions the parents' paths
-// are one text, with a line each.
+// are one text, with a line each. ctx may have the name of the request (WithRequest).
 func (s *Service) Call(ctx context.Context, function string, text []string) (Answer, error) {
 	c, ok := table()[function]
 	if !ok || c.do == nil {
@@ -96,6 +96,11 @@ func openSystem(_ context.Context, c *computeSystem, _ []string) (Answer, error)
 	return handleOf(c), nil //nolint:contextcheck // The handle outlives the call.
 }
 
+// startSystem lets a compute system have processes.
+func startSystem(ctx context.Context, c *computeSystem, _ []string) (Answer, error) {
+	return Answer{}, c.start(requestOf(ctx))
+}
+
 // simply returns a function of a compute system that takes and answers nothing.
 func simply(do func(c *computeSystem) error) doer {
 	return onSystem(func(_ context.Context, c *computeSystem, _ []string) (Answer, error) { return Answer{}, do(c) })
@@ -124,8 +129,8 @@ func connectStream(_ context.Context, p *process, text []string) (Answer, error)
 	if !p.streams.claim(number) {
 		return Answer{}, refuse(InvalidState, "the stream %q of process %d has a connection", text[0], p.pid)
 	}
-	return Answer{Stream: func(ctx context.Context, conn net.Conn) {
-		if err := p.streams.connect(ctx, number, conn); err != nil {
+	return Answer{Stream: func(ctx context.Context, conn net.Conn, answer []byte) {
+		if err := p.streams.connect(ctx, number, conn, answer); err != nil {
 			p.system.service.cfg.Log.Warn("stream not connected", "id", p.system.id, "pid", p.pid, "error", err)
 		}
 	}}, nil

@@ -144,7 +144,7 @@ func (h *host) promise(t *testing.T, pid, number string) (_ net.Conn, serve func
 	stream := h.ok(t, StreamFunction, "c1", pid, number).Stream
 	t.Cleanup(func() { _, _ = client.Close(), server.Close() })
 	return client, func() {
-		stream(t.Context(), server)
+		stream(t.Context(), server, nil)
 		_ = server.Close()
 	}
 }

@@ -29,6 +29,7 @@ type process struct {
 	pid     uint32
 	streams *streams
 	first   bool
+	request string // the name of the one that started it
 	events  broadcast
 	ended   chan struct{} // closed when it has ended
 
@@ -65,8 +66,9 @@ type start struct {
 func (p *start) file(kind string) string   { return filepath.Join(p.system.workDir(), kind+p.name) }
 func (p *start) target(kind string) string { return path.Join(engine.WorkDirTarget, kind+p.name) }
 
-// createProcess starts a process, and returns when it runs. The error is Windows' if the program would not start.
-func (c *computeSystem) createProcess(ctx context.Context, text string) (*process, error) {
+// createProcess starts a process, and returns when it runs. The error is Windows' if the program would not start. A
+// request that has started one gets that.
+func (c *computeSystem) createProcess(ctx context.Context, request, text string) (*process, error) {
 	params, err := parseProcess(text)
 	if err != nil {
 		return nil, err
@@ -78,6 +80,9 @@ func (c *computeSystem) createProcess(ctx context.Context, text string) (*proces
 
 	c.ending.Lock()
 	defer c.ending.Unlock()
+	if p := c.madeBy(request); p != nil {
+		return p, nil
+	}
 	if err := c.allows(uid, params.User); err != nil {
 		return nil, err
 	}
@@ -91,7 +96,7 @@ func (c *computeSystem) createProcess(ctx context.Context, text string) (*proces
 		p.env = append(p.env, "TERM=xterm")
 	}
 
-	if err := c.begin(p); err != nil {
+	if err := c.begin(p, request); err != nil {
 		return nil, err
 	}
 	if p.first {
@@ -129,13 +134,14 @@ func (c *computeSystem) allows(uid uint32, name string) error {
 }
 
 // begin makes a process that is going to be started, and keeps that it is.
-func (c *computeSystem) begin(p *start) error {
+func (c *computeSystem) begin(p *start, request string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state != Running || (c.first != nil && c.first.hasEnded()) {
 		return refuse(InvalidState, "compute system %q is %s, and has no processes", c.id, c.state)
 	}
 	p.process = c.newProcess(c.nextName(), carriedOf(p.params), p.params.EmulateConsole, c.first == nil)
+	p.request = request
 	c.starting = p.process
 	if err := c.keep(); err != nil {
 		c.starting = nil

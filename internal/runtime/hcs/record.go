@@ -31,6 +31,7 @@ type kept struct {
 	StartedAt time.Time
 	Next      uint32
 	Processes []keptProcess
+	Done      []string `json:",omitempty"` // names of requests
 }
 
 // keptProcess is what a record has of a process.
@@ -43,6 +44,8 @@ type keptProcess struct {
 	// Starting says that nobody has been told of it yet.
 	Starting bool        `json:",omitempty"`
 	Exit     *exitStatus `json:",omitempty"`
+	// Request is the name of the request that started it.
+	Request string `json:",omitempty"`
 }
 
 // keep writes the record; c.mu is held.
@@ -58,6 +61,7 @@ func (c *computeSystem) keep() error {
 		State:     c.state,
 		StartedAt: c.startedAt,
 		Next:      c.next,
+		Done:      c.done,
 	}
 
 	for _, p := range c.processes {
@@ -86,6 +90,7 @@ func (p *process) kept() keptProcess {
 		Carried:  p.streams.set.Carried,
 		Terminal: p.streams.terminal,
 		First:    p.first,
+		Request:  p.request,
 	}
 
 	if p.hasEnded() {
@@ -213,6 +218,7 @@ func (s *Service) recover(ctx context.Context, dir string, infos map[string]engi
 		state:     stateOf(k.State),
 		startedAt: k.StartedAt,
 		next:      k.Next,
+		done:      k.Done,
 		processes: map[uint32]*process{},
 	}
 
@@ -262,7 +268,7 @@ func (c *computeSystem) recoverProcesses(ctx context.Context, k kept, there bool
 			continue
 		}
 		p := c.newProcess(one.Name, one.Carried, one.Terminal, one.First)
-		p.pid = one.PID
+		p.pid, p.request = one.PID, one.Request
 		c.processes[p.pid] = p
 		if p.first {
 			c.first = p

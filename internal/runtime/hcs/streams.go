@@ -3,12 +3,14 @@ package hcs
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
 	"syscall"
+	"time"
 
 	"mullion.dev/mullion/internal/runtime/cri/stream"
 	"mullion.dev/mullion/internal/runtime/engine"
@@ -101,17 +103,35 @@ func (s *streams) claim(number int) bool {
 	return free
 }
 
-// connect gives a connection to the keeper.
-func (s *streams) connect(ctx context.Context, number int, conn net.Conn) error {
-	raw, ok := conn.(syscall.Conn)
+// connect gives a connection to the keeper, who writes the answer to it: a program that has no answer asks again.
+func (s *streams) connect(ctx context.Context, number int, conn net.Conn, answer []byte) error {
+	raw, ok := conn.(interface {
+		io.Writer
+		syscall.Conn
+	})
 	if !ok {
 		return errors.New("the connection has no file descriptor")
 	}
-	if err := s.keeper.Connect(ctx, s.set.ID, number, raw); err != nil {
-		return err
+	// It is handed over though the service ends: the keeper goes on.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handTimeout)
+	defer cancel()
+	err := s.keeper.Connect(ctx, s.set.ID, number, raw, answer)
+	switch {
+	case err == nil:
+		return conn.Close() // only this end: the keeper has its own
+	case errors.Is(err, stream.ErrRefused): // it has ended with an earlier keeper: what the program gets is the end
+		_, answered := conn.Write(answer)
+		return errors.Join(err, answered)
 	}
-	return conn.Close() // only this end: the keeper has its own
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.claimed &^= 1 << number
+	return errors.Join(err, conn.Close()) // which says that there is no answer
 }
+
+// handTimeout is how long handing a connection over may take.
+const handTimeout = 5 * time.Second
 
 // endInput ends the input, after what has been sent; a process that has none is no error.
 func (s *streams) endInput(ctx context.Context) error {

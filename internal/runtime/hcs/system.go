@@ -52,6 +52,7 @@ type computeSystem struct {
 	starting  *process      // is being started: nobody knows of it
 	undoing   []keptProcess // were being started in an earlier service
 	next      uint32        // numbers files and FIFOs
+	done      []string      // the names of the latest requests that changed it
 	endPipes  func()        // ends serving the container's pipes; nil: they are not served
 }
 
@@ -67,6 +68,9 @@ func (s *Service) create(ctx context.Context, id, text string) (*computeSystem, 
 
 	if len(doc.Container.MappedPipes) > 0 && s.cfg.HostPipe == nil {
 		return nil, refuse(NotSupported, "MappedPipes is not supported")
+	}
+	if c := s.madeBy(requestOf(ctx), id); c != nil {
+		return c, nil
 	}
 	if err := s.reserve(id); err != nil {
 		return nil, err
@@ -90,7 +94,8 @@ func (s *Service) create(ctx context.Context, id, text string) (*computeSystem, 
 		err = c.join(ctx)
 	}
 	if err == nil {
-		err = c.keep() // which nobody else knows yet
+		c.did(requestOf(ctx)) // nobody else knows it yet
+		err = c.keep()
 	}
 	if err != nil {
 		left := c.leave(context.WithoutCancel(ctx))
@@ -126,13 +131,17 @@ func (s *Service) reserved(id string) {
 }
 
 // start lets a compute system have processes.
-func (c *computeSystem) start() error {
+func (c *computeSystem) start(request string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.hasDone(request) {
+		return nil
+	}
 	if c.state != Created {
 		return refuse(InvalidState, "compute system %q is %s", c.id, c.state)
 	}
 	c.state, c.startedAt = Running, time.Now()
+	c.did(request)
 	return c.keep()
 }
 

@@ -69,6 +69,16 @@ void Sleep(DWORD ms)
     nanosleep(&time, NULL);
 }
 
+/* As on Windows, no two are the same. */
+HRESULT CoCreateGuid(GUID *id)
+{
+    static BYTE number;
+
+    memset(id, 0, sizeof(*id));
+    id->bytes[0] = ++number;
+    return S_OK;
+}
+
 BOOL copies_kept(void)
 {
     return FALSE;
@@ -87,6 +97,7 @@ enum act
     DIES,     /* killed before it accepts: its listener goes with who waits there */
     READS_NO, /* killed before it reads the request */
     READS,    /* killed when it has read the request */
+    HALF,     /* killed when it has sent a part of the answer */
     ANSWERS
 };
 
@@ -95,6 +106,8 @@ struct script
     enum act acts[8];
     int requests; /* that were read */
 };
+
+static BYTE names[8][16]; /* of the requests that a script has read */
 
 static int listening(void)
 {
@@ -112,22 +125,23 @@ static int listening(void)
     return s;
 }
 
-/* Reads a frame; the tests' are small. */
-static void read_frame(int s)
+/* Reads a frame, whose first field is kept if name is not NULL; the tests' are small. */
+static void read_frame(int s, BYTE *name)
 {
     unsigned char frame[4096];
     DWORD length;
 
-    if (recv(s, &length, sizeof(length), MSG_WAITALL) == sizeof(length) && length <= sizeof(frame))
-        recv(s, frame, length, MSG_WAITALL);
+    if (recv(s, &length, sizeof(length), MSG_WAITALL) == sizeof(length) && length <= sizeof(frame) &&
+        recv(s, frame, length, MSG_WAITALL) == (ssize_t)length && name && length >= 20)
+        memcpy(name, frame + 4, 16);
 }
 
 /* S_OK, no GUID, no text and no record. */
-static void answer(int s)
+static void answer(int s, size_t most)
 {
     DWORD frame[] = {36, 4, S_OK, 16, 0, 0, 0, 0, 0, 0};
 
-    send(s, frame, sizeof(frame), 0);
+    send(s, frame, sizeof(frame) < most ? sizeof(frame) : most, 0);
 }
 
 #define WHILE 30      /* ms, in which what was sent arrives */
@@ -156,16 +170,13 @@ static void *serve(void *argument)
         }
         c = accept(s, NULL, NULL);
         setsockopt(c, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-        read_frame(c);
+        read_frame(c, NULL);
         if (*act == READS_NO)
             Sleep(WHILE);
         else
-        {
-            read_frame(c);
-            script->requests++;
-        }
-        if (*act == ANSWERS)
-            answer(c);
+            read_frame(c, names[script->requests++]);
+        if (*act == HALF || *act == ANSWERS)
+            answer(c, *act == HALF ? 10 : SIZE_MAX);
         close(c);
     }
     close(s);
@@ -189,6 +200,7 @@ static HRESULT call_once(struct hns_call *call)
 
 static void test_script(const char *item, struct script script, HRESULT want, int requests)
 {
+    static BYTE former[16];
     struct hns_call call = {0};
     pthread_t server;
     int s = listening(); /* the port is known before the first call */
@@ -198,6 +210,13 @@ static void test_script(const char *item, struct script script, HRESULT want, in
     check_status(item, "the result", call_once(&call), want);
     pthread_join(server, NULL);
     check_number(item, "requests that were read", script.requests, requests);
+    for (int i = 0; i < script.requests; i++)
+    {
+        check_number(item, "a request without a name", memcmp(names[i], (BYTE[16]){0}, 16) == 0, 0);
+        check_number(item, "a request that has another name when it is sent again", memcmp(names[i], names[0], 16), 0);
+    }
+    check_number(item, "two requests with one name", memcmp(names[0], former, sizeof(former)) == 0, 0);
+    memcpy(former, names[0], sizeof(former));
 }
 
 struct later
@@ -237,6 +256,7 @@ int main(void)
     test_script("one that dies before it reads", (struct script){{READS_NO, READS_NO, READS_NO, READS_NO, ANSWERS}, 0},
                 S_OK, 1);
     test_script("one that stops", (struct script){{READS, READS, ANSWERS}, 0}, S_OK, 3);
+    test_script("one that dies in the middle of its answer", (struct script){{HALF, HALF, ANSWERS}, 0}, S_OK, 3);
     test_script("one that dies of the request", (struct script){{READS, READS, READS}, 0}, E_SERVER_UNAVAILABLE, 3);
     test_waits("a server that comes", (struct later){400, 0, {{DIES, ANSWERS}, 0}}, S_OK);
     test_waits("a server that does not come", (struct later){400, 0, {{ENDS}, 0}}, E_SERVER_UNAVAILABLE);

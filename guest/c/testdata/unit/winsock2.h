@@ -49,6 +49,9 @@ BOOL CloseHandle(HANDLE handle);
 #define CoTaskMemAlloc malloc
 #define CoTaskMemFree free
 #define InterlockedExchangePointer(at, value) __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST)
+#define InterlockedIncrement64(at) __atomic_add_fetch(at, 1, __ATOMIC_SEQ_CST)
+#define InterlockedCompareExchange64(at, value, old) __sync_val_compare_and_swap(at, old, value)
+HRESULT CoCreateGuid(GUID *id);
 DWORD GetTickCount(void);
 void Sleep(DWORD ms);
 

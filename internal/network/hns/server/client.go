@@ -40,7 +40,7 @@ func (c *Client) Call(ctx context.Context, r hns.Request) (hns.Reply, error) {
 	defer c.mu.Unlock()
 	stop := context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	fields := [][]byte{[]byte(r.Function), guidOrNone(r.Object), guidOrNone(r.New)}
+	fields := [][]byte{nil, []byte(r.Function), guidOrNone(r.Object), guidOrNone(r.New)} // it is never sent again
 	for _, text := range r.Text {
 		fields = append(fields, encodeText(text))
 	}

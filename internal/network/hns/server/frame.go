@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -18,9 +19,9 @@ import (
 // Numbers are 32 bits, little endian. A frame is its length in bytes, then that many bytes: fields, each a length and
 // its bytes.
 //
-//	hello     client: "MHN1", token [, "copies"]                       (once; a wrong one closes the connection)
-//	request   client: function, object GUID, new GUID, text …          (GUIDs 16 bytes as in memory on Windows, or none;
-//	                                                                     texts UTF-16, little endian, at most 3)
+//	hello     client: "MHN2", token [, "copies"]                       (once; a wrong one closes the connection)
+//	request   client: name, function, object GUID, new GUID, text …    (name and GUIDs 16 bytes, GUIDs as in memory on
+//	                                                                     Windows, or none; texts UTF-16, little endian, at most 3)
 //	response  server: HRESULT, GUID, text, error record [, generation, object …]
 //
 // A client that said "copies" gets the objects that an answer names as well: each its GUID and behind it its properties
@@ -30,10 +31,12 @@ import (
 // client reserves is kept as long as its connection. From HcnRegister…Callback on, a connection carries events alone,
 // each a response with the event's number in the place of the HRESULT; its end says that there will be no more.
 //
-// A server that stops ends its side of the connection and reads no more: a request without a byte of a response by then
-// is not carried out.
+// A server that stops ends its side of the connection and reads no more: a request without a whole response by then may
+// be sent again, to the next server, with the same name. By it the server knows what it, or one that was killed, has
+// carried out already. A client that says "MHN1", as programs do that are older than the server, names no requests.
 const (
-	helloMagic = "MHN1"
+	helloMagic = "MHN2"
+	helloOld   = "MHN1"
 	withCopies = "copies"
 	maxHello   = 512
 	maxRequest = 8 << 20
@@ -66,7 +69,7 @@ func readFrame(r io.Reader, max uint32) ([][]byte, error) {
 func splitFields(body []byte) ([][]byte, error) {
 	var fields [][]byte
 	for len(body) > 0 {
-		if len(body) < 4 || len(fields) > maxTexts+3 {
+		if len(body) < 4 || len(fields) > maxTexts+3 { // one before each field
 			return nil, fmt.Errorf("read frame: %d bytes after field %d", len(body), len(fields))
 		}
 		size := binary.LittleEndian.Uint32(body)
@@ -94,7 +97,17 @@ func makeFrame(fields ...[]byte) []byte {
 	return b
 }
 
-// decodeRequest turns a frame's fields into a request.
+// decodeNamed turns a frame's fields into a request that has a name.
+func decodeNamed(fields [][]byte) (hns.Request, error) {
+	if len(fields) == 0 || (len(fields[0]) != 16 && len(fields[0]) != 0) {
+		return hns.Request{}, errors.New("decode request: its name has not 16 bytes")
+	}
+	r, err := decodeRequest(fields[1:])
+	r.Name = hex.EncodeToString(fields[0])
+	return r, err
+}
+
+// decodeRequest turns a frame's fields into a request without a name.
 func decodeRequest(fields [][]byte) (hns.Request, error) {
 	if len(fields) < 3 || len(fields) > 3+maxTexts || len(fields[0]) > 64 {
 		return hns.Request{}, fmt.Errorf("decode request: %d fields", len(fields))

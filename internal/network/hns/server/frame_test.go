@@ -84,6 +84,7 @@ func FuzzRequest(f *testing.F) {
 		`{"VirtualNetwork":"`+id+`","Policies":[{"Type":"OutBoundNAT","ExceptionList":["10.0.0.0/8"]}]}`))
 	f.Add(frameOf("HNSCall", nil, nil, "GET", "/networks/", ""))
 	f.Add(frameOf("HcnDeleteNetwork", encodeGUID(id), nil))
+	f.Add(makeFrame(make([]byte, 16), []byte("HcnCreateNamespace"), nil, nil, encodeText(`{}`)))
 
 	f.Fuzz(func(t *testing.T, data []byte) {
 		fields, err := readFrame(bytes.NewReader(data), maxRequest)
@@ -91,6 +92,9 @@ func FuzzRequest(f *testing.F) {
 			return
 		}
 		r, err := decodeRequest(fields)
+		if len(fields) > 0 && len(fields[0]) == 16 {
+			r, err = decodeNamed(fields)
+		}
 		if err != nil {
 			return
 		}

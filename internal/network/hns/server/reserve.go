@@ -18,7 +18,9 @@ const maxHeld = 16384
 // session is one client's connection.
 type session struct {
 	remote string
-	then   func(ctx context.Context, c net.Conn) // what the connection is for from now on; nil: for calls
+	named  bool // its requests have names
+	// then writes the answer, and has the connection from now on; nil: it goes on as one for calls.
+	then func(ctx context.Context, c net.Conn, answer []byte)
 }
 
 // held is a reservation: what holds its ports, how many they are, and the client that asked for it.

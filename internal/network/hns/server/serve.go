@@ -66,13 +66,13 @@ func (s *Service) converse(ctx context.Context, c net.Conn, token string) {
 	defer func() { stop(); s.leave(ctx, c) }()
 	_ = c.SetDeadline(time.Now().Add(helloTimeout))
 	hello, err := readFrame(c, maxHello)
-	if err != nil || len(hello) < 2 || string(hello[0]) != helloMagic ||
+	if err != nil || len(hello) < 2 || (string(hello[0]) != helloMagic && string(hello[0]) != helloOld) ||
 		subtle.ConstantTimeCompare(hello[1], []byte(token)) != 1 {
 		s.cfg.Log.Warn("HNS client refused", "remote", c.RemoteAddr().String())
 		return
 	}
 
-	peer := &session{remote: c.RemoteAddr().String()}
+	peer := &session{remote: c.RemoteAddr().String(), named: string(hello[0]) == helloMagic}
 	defer s.releaseAll(peer)
 
 	copies := len(hello) > 2 && string(hello[2]) == withCopies
@@ -87,16 +87,13 @@ func (s *Service) converse(ctx context.Context, c net.Conn, token string) {
 			return
 		}
 		answer, events := s.answer(ctx, peer, fields, copies)
+		if peer.then != nil {
+			s.hand(ctx, c, answer, peer.then)
+			return
+		}
 		_ = c.SetDeadline(time.Now().Add(frameTimeout))
 		if _, err = c.Write(answer); err != nil {
 			s.forget(events)
-		}
-
-		if peer.then != nil { // it is told of a connection that has failed by the connection
-			s.hand(ctx, c, peer.then)
-			return
-		}
-		if err != nil {
 			return
 		}
 
@@ -107,18 +104,19 @@ func (s *Service) converse(ctx context.Context, c net.Conn, token string) {
 	}
 }
 
-// hand gives a connection away until then returns, or ctx ends.
-func (s *Service) hand(ctx context.Context, c net.Conn, then func(ctx context.Context, c net.Conn)) {
+// hand gives a connection away, with the answer that it begins with, until then returns, or ctx ends.
+func (s *Service) hand(ctx context.Context, c net.Conn, answer []byte,
+	then func(ctx context.Context, c net.Conn, answer []byte),
+) {
 	_ = c.SetDeadline(time.Time{})
-	if ctx.Err() != nil { // the deadline that ended the reads may just have been overwritten
-		_ = c.SetDeadline(time.Unix(1, 0))
+	if ctx.Err() != nil { // the deadline that ended the reads may just have been overwritten; the answer is still written
+		_ = c.SetReadDeadline(time.Unix(1, 0))
 	}
-	then(ctx, c)
+	then(ctx, c, answer)
 }
 
 // leave ends a connection. When the service stops, a request may be on its way. Closing only our side first, and not
-// resetting the connection, tells the client that nobody carries the request out and that it may send it to the next
-// server.
+// resetting the connection, tells the client that it may send the request to the next server.
 func (s *Service) leave(ctx context.Context, c net.Conn) {
 	if half, ok := c.(interface{ CloseWrite() error }); ok && ctx.Err() != nil && half.CloseWrite() == nil {
 		_ = c.SetReadDeadline(time.Now().Add(leaveTimeout))
@@ -131,7 +129,11 @@ func (s *Service) leave(ctx context.Context, c net.Conn) {
 // leave kernel and state different. After a request to watch, the connection carries events.
 func (s *Service) answer(ctx context.Context, peer *session, fields [][]byte, withCopies bool) ([]byte, *watcher) {
 	begun := time.Now()
-	r, err := decodeRequest(fields)
+	decode := decodeRequest
+	if peer.named {
+		decode = decodeNamed
+	}
+	r, err := decode(fields)
 	var reply hns.Reply
 	var copies [][]byte
 	var events *watcher
@@ -148,7 +150,7 @@ func (s *Service) answer(ctx context.Context, peer *session, fields [][]byte, wi
 		events, err = s.watch(c.Kind, r.Object)
 	case s.cfg.Compute != nil && c.Name == "":
 		var computed Computed
-		computed, err = s.cfg.Compute(ctx, r.Function, r.Text)
+		computed, err = s.cfg.Compute(ctx, r)
 		reply, peer.then = computed.Reply, computed.Then
 
 	default:

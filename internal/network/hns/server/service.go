@@ -42,14 +42,15 @@ type Config struct {
 	Generation io.WriterAt
 	// Compute answers functions that are none of HNS: those of the Host Compute Service, which vmcompute.dll and
 	// computecore.dll send the same way; nil: they are not implemented.
-	Compute func(ctx context.Context, function string, text []string) (Computed, error)
+	Compute func(ctx context.Context, r hns.Request) (Computed, error)
 }
 
 // Computed is an answer of the Host Compute Service.
 type Computed struct {
 	hns.Reply
-	// Then, unless nil, has the connection of the call after the answer, until it returns.
-	Then func(ctx context.Context, c net.Conn)
+	// Then, unless nil, writes the answer, and has the connection of the call until it returns. It is told of one that has
+	// failed by the connection.
+	Then func(ctx context.Context, c net.Conn, answer []byte)
 }
 
 // Service is the HNS of one host. It may be called from several goroutines; calls run one after another.

@@ -111,7 +111,13 @@ func serve(t *testing.T) string {
 	return serveOpen(t).addr
 }
 
+// dial connects as a program does that is older than the server.
 func dial(t *testing.T, addr, token string) net.Conn {
+	t.Helper()
+	return dialAs(t, addr, helloOld, token)
+}
+
+func dialAs(t *testing.T, addr, hello, token string) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp4", addr)
 	if err != nil {
@@ -122,7 +128,7 @@ func dial(t *testing.T, addr, token string) net.Conn {
 	if err := c.SetDeadline(time.Now().Add(60 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Write(makeFrame([]byte(helloMagic), []byte(token))); err != nil {
+	if _, err := c.Write(makeFrame([]byte(hello), []byte(token))); err != nil {
 		t.Fatal(err)
 	}
 

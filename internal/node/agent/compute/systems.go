@@ -24,8 +24,9 @@ type Service struct {
 	Systems *hcs.Service
 }
 
-// Call answers a function; text are its texts in their order.
-func (s Service) Call(ctx context.Context, function string, text []string) (server.Computed, error) {
+// Call answers a request.
+func (s Service) Call(ctx context.Context, r hns.Request) (server.Computed, error) {
+	function, text := r.Function, r.Text
 	if s.Systems == nil {
 		return replied(Call(ctx, s.Pods, function, text))
 	}
@@ -41,7 +42,7 @@ func (s Service) Call(ctx context.Context, function string, text []string) (serv
 		return replied(Call(ctx, s.Pods, function, text))
 	}
 
-	answer, err := s.Systems.Call(ctx, function, text)
+	answer, err := s.Systems.Call(hcs.WithRequest(ctx, r.Name), function, text)
 	if err != nil {
 		return server.Computed{}, refusal(err)
 	}
@@ -171,14 +172,18 @@ func computed(a hcs.Answer) server.Computed {
 		c.Raw = binary.LittleEndian.AppendUint32(c.Raw, a.Process.Streams)
 	}
 	if a.Events != nil {
-		c.Then = func(ctx context.Context, conn net.Conn) { tell(ctx, conn, *a.Events) }
+		c.Then = func(ctx context.Context, conn net.Conn, answer []byte) {
+			defer a.Events.Leave()
+			if _, err := conn.Write(answer); err == nil {
+				tell(ctx, conn, a.Events.Events)
+			}
+		}
 	}
 	return c
 }
 
 // tell writes events until the program closes its end: that is its handle.
-func tell(ctx context.Context, conn net.Conn, s hcs.Subscription) {
-	defer s.Leave()
+func tell(ctx context.Context, conn net.Conn, events <-chan hcs.Event) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() { // the program sends nothing more
@@ -186,7 +191,6 @@ func tell(ctx context.Context, conn net.Conn, s hcs.Subscription) {
 		_, _ = conn.Read(make([]byte, 1))
 	}()
 
-	events := s.Events
 	for {
 		select {
 		case e, more := <-events:

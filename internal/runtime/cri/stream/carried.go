@@ -156,6 +156,14 @@ func (c *carriage) claim() bool {
 	return !claimed
 }
 
+// unclaim says that the connection has not come, since its owner has ended: the next one may bring it, for a while.
+func (c *carriage) unclaim() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.claimed = false
+	c.dropLater()
+}
+
 // dropIt says that no connection comes any more, unless it has come.
 func (c *carriage) dropIt() { c.drop.Do(func() { close(c.dropped) }) }
 
@@ -364,17 +372,27 @@ func (k *Keeper) connect(c net.Conn, r *bufio.Reader, req request) {
 		return
 	}
 
-	if err := writeJSON(c, response{}); err != nil {
-		one.dropIt()
+	if err := writeJSON(c, response{Greets: true}); err != nil {
+		one.unclaim()
 		return
 	}
 
 	conn, err := receive(c, r)
 	if err != nil {
 		k.log.Warn("connection of a stream not taken", "program", req.ID, "error", err)
-		one.dropIt()
+		if errors.Is(err, errGone) {
+			one.unclaim()
+		} else {
+			one.dropIt()
+		}
 		return
 	}
+
+	_ = conn.SetWriteDeadline(time.Now().Add(connectTimeout))
+	if _, err := conn.Write(req.Greeting); err != nil { // who would read is gone
+		k.log.Debug("connection of a stream not greeted", "program", req.ID, "error", err)
+	}
+	_ = conn.SetWriteDeadline(time.Time{})
 	one.connect(conn, req.Number == Stdin)
 	_ = writeJSON(c, response{}) // whether the client still hears it or not
 }
@@ -394,6 +412,9 @@ func send(ctx context.Context, c *net.UnixConn, conn syscall.Conn) error {
 	return errors.Join(err, sent)
 }
 
+// errGone says that who had a connection to give has ended.
+var errGone = errors.New("its owner is gone")
+
 // receive receives a connection.
 func receive(c net.Conn, r *bufio.Reader) (net.Conn, error) {
 	unixConn, ok := c.(*net.UnixConn)
@@ -403,7 +424,10 @@ func receive(c net.Conn, r *bufio.Reader) (net.Conn, error) {
 
 	_ = c.SetReadDeadline(time.Now().Add(connectTimeout))
 	data, rights := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
-	_, n, _, _, err := unixConn.ReadMsgUnix(data, rights)
+	came, n, _, _, err := unixConn.ReadMsgUnix(data, rights)
+	if came == 0 && !errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, fmt.Errorf("receive connection: %w: %w", errGone, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("receive connection: %w", err)
 	}

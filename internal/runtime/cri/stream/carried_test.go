@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -11,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // pair returns the ends of a connection of TCP.
@@ -80,16 +83,20 @@ func TestCarry(t *testing.T) {
 	}
 
 	client, server := pair(t)
-	if err := c.Connect(ctx, "p", Stdout, server); err != nil {
+	if err := c.Connect(ctx, "p", Stdout, server, []byte("greeting")); err != nil {
 		t.Fatal(err)
 	}
 	_ = server.Close()
+	greeting := make([]byte, len("greeting"))
+	if _, err := io.ReadFull(client, greeting); string(greeting) != "greeting" || err != nil {
+		t.Errorf("the connection begins with %q, %v", greeting, err)
+	}
 	if got, err := io.ReadAll(client); !bytes.Equal(got, much) || err != nil {
 		t.Errorf("of %d bytes of output %d came, %v", len(much), len(got), err)
 	}
 
 	for id, number := range map[string]int{"p": Stdout, "q": Stdout, "": 7} {
-		if _, other := pair(t); c.Connect(ctx, id, number, other) == nil {
+		if _, other := pair(t); c.Connect(ctx, id, number, other, nil) == nil {
 			t.Errorf("a connection for stream %d of %q is taken", number, id)
 		}
 	}
@@ -100,7 +107,7 @@ func TestCarry(t *testing.T) {
 	}
 	defer in.Close()
 	client, server = pair(t)
-	if err := c.Connect(ctx, "p", Stdin, server); err != nil {
+	if err := c.Connect(ctx, "p", Stdin, server, nil); err != nil {
 		t.Fatal(err)
 	}
 
@@ -192,6 +199,65 @@ func TestConnectWithoutConnection(t *testing.T) {
 	k.letGo(streams)
 }
 
+// TestConnectAgain: whoever ends before he has given a connection away leaves the stream to the next one, which may have
+// the program's output.
+func TestConnectAgain(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
+	dir, ctx := t.TempDir(), t.Context()
+	socket := filepath.Join(dir, "keeper.sock")
+	c := NewClient(socket, func(context.Context) error {
+		go func() { _ = Serve(ctx, socket) }()
+		return nil
+	})
+	if _, err := c.Ensure(ctx); err != nil {
+		t.Fatal(err)
+	}
+	streams := Streams{ID: "p", Stdout: filepath.Join(dir, "out"), Carried: 1 << Stdout}
+	if err := c.Carry(ctx, streams); err != nil {
+		t.Fatal(err)
+	}
+
+	killed, _, err := c.send(ctx, request{
+		Op:     opConnect,
+		ID:     "p",
+		Number: Stdout,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, other := pair(t)
+	if err := c.Connect(ctx, "p", Stdout, other, nil); !errors.Is(err, ErrRefused) {
+		t.Errorf("a stream that somebody else connects: %v", err)
+	}
+	_ = killed.Close()
+
+	client, server := pair(t)
+	for end := time.Now().Add(5 * time.Second); ; <-time.After(time.Millisecond) { // the keeper learns that he is gone
+		if err = c.Connect(ctx, "p", Stdout, server, []byte("hello")); err == nil || time.Now().After(end) {
+			break
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_ = server.Close()
+	w, err := os.OpenFile(streams.Stdout, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.WriteString(" world")
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(client); string(got) != "hello world" || err != nil {
+		t.Errorf("the output is %q, %v", got, err)
+	}
+	if err := c.LetGo(ctx, streams); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestConnectAfterTheEnd: what a program has written comes on a connection that is made when the program is no more.
 // Its input takes none.
 func TestConnectAfterTheEnd(t *testing.T) {
@@ -227,11 +293,11 @@ func TestConnectAfterTheEnd(t *testing.T) {
 		}
 	}
 
-	if _, server := pair(t); c.Connect(ctx, "p", Stdin, server) == nil {
+	if _, server := pair(t); c.Connect(ctx, "p", Stdin, server, nil) == nil {
 		t.Error("the input of a program that is no more gets a connection")
 	}
 	client, server := pair(t)
-	if err := c.Connect(ctx, "p", Stdout, server); err != nil {
+	if err := c.Connect(ctx, "p", Stdout, server, nil); err != nil {
 		t.Fatal(err)
 	}
 

@@ -128,18 +128,35 @@ func (c *Client) Carry(ctx context.Context, s Streams) error {
 	})
 }
 
+// ErrRefused says that a keeper does not take a connection: there is no such stream, or it has one, or had.
+var ErrRefused = errors.New("the keeper does not take the connection")
+
 // Connect gives the keeper a connection for a stream of a program, by its number. The caller's own end may be closed
-// afterwards; a stream has one connection.
-func (c *Client) Connect(ctx context.Context, id string, number int, conn syscall.Conn) error {
-	keeper, r, err := c.send(ctx, request{
-		Op:     opConnect,
-		ID:     id,
-		Number: number,
+// afterwards; a stream has one connection. The keeper writes the greeting to it first: whoever is at the other end has it
+// only when the connection does not depend on the caller any more.
+func (c *Client) Connect(ctx context.Context, id string, number int, conn interface {
+	io.Writer
+	syscall.Conn
+}, greeting []byte,
+) error {
+	keeper, r, resp, err := c.ask(ctx, request{
+		Op:       opConnect,
+		ID:       id,
+		Number:   number,
+		Greeting: greeting,
 	})
+	if _, refused := errors.AsType[refusal](err); refused {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
 	if err != nil {
 		return err
 	}
 	defer keeper.Close()
+	if !resp.Greets {
+		if _, err := conn.Write(greeting); err != nil {
+			return fmt.Errorf("greet on the connection of a stream: %w", err)
+		}
+	}
 
 	unixConn, ok := keeper.(*net.UnixConn)
 	if !ok {
@@ -205,19 +222,25 @@ func (c *Client) call(ctx context.Context, req request) error {
 
 // send sends a request and reads the response. The connection closes when ctx ends.
 func (c *Client) send(ctx context.Context, req request) (net.Conn, *bufio.Reader, error) {
+	conn, r, _, err := c.ask(ctx, req)
+	return conn, r, err
+}
+
+// ask does what send does, and returns the response as well.
+func (c *Client) ask(ctx context.Context, req request) (net.Conn, *bufio.Reader, response, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", c.socket)
 	if err != nil {
-		return nil, nil, fmt.Errorf("connect to keeper: %w", err)
+		return nil, nil, response{}, fmt.Errorf("connect to keeper: %w", err)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 
-	fail := func(err error) (net.Conn, *bufio.Reader, error) {
+	fail := func(err error) (net.Conn, *bufio.Reader, response, error) {
 		_ = conn.Close()
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return nil, nil, fmt.Errorf("ask keeper to %s %q: %w", req.Op, req.ID, err)
+		return nil, nil, response{}, fmt.Errorf("ask keeper to %s %q: %w", req.Op, req.ID, err)
 	}
 
 	if err := writeJSON(conn, req); err != nil {
@@ -236,7 +259,7 @@ func (c *Client) send(ctx context.Context, req request) (net.Conn, *bufio.Reader
 	if resp.Error != "" {
 		return fail(refusal(resp.Error))
 	}
-	return conn, r, nil
+	return conn, r, resp, nil
 }
 
 // refusal is what a keeper answers to a request that it cannot fulfil.

@@ -54,12 +54,16 @@ type request struct {
 	Messages bool `json:"messages,omitempty"`
 	// Number is that of a stream.
 	Number int `json:"number,omitempty"`
+	// Greeting is written to a connection before what the stream carries. A keeper of an earlier version does not.
+	Greeting []byte `json:"greeting,omitempty"`
 	// Awaits says that the connection of an input that is to end is on its way.
 	Awaits bool `json:"awaits,omitempty"`
 }
 
 type response struct {
 	Error string `json:"error,omitempty"`
+	// Greets says that the keeper writes the greeting of a connection.
+	Greets bool `json:"greets,omitempty"`
 }
 
 // Kinds of frames: a byte for the kind, four for the length (big endian), then the data.
