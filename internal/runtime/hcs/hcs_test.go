@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -147,6 +149,45 @@ func (h *host) promise(t *testing.T, pid, number string) (_ net.Conn, serve func
 		stream(t.Context(), server, nil)
 		_ = server.Close()
 	}
+}
+
+// TestSlowReader: the engine is told to forget a process that has ended when who reads its output has taken it, however
+// long that takes, and not before: it drops the rest then.
+func TestSlowReader(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
+	h := newHost(t)
+	h.ok(t, "HcsCreateComputeSystem", "c1", h.document(t, nil))
+	h.ok(t, "HcsStartComputeSystem", "c1")
+	h.ok(t, "HcsCreateProcess", "c1", allStreams)
+	later := h.ok(t, "HcsCreateProcess", "c1", allStreams)
+	pid := strconv.Itoa(int(later.Process.PID))
+	input, output := h.connect(t, pid, "0"), h.connect(t, pid, "1")
+	var sent atomic.Int64 // until all that is between the two ends is full
+	go func() {
+		for part := make([]byte, 1<<16); ; {
+			n, err := input.Write(part)
+			sent.Add(int64(n))
+			if err != nil {
+				return
+			}
+		}
+	}()
+	soon(t, "the output is full", func() bool {
+		before := sent.Load()
+		time.Sleep(200 * time.Millisecond)
+		return before > 0 && sent.Load() == before
+	})
+
+	h.ok(t, "HcsTerminateProcess", "c1", pid)
+	event(t, later.Events)
+	time.Sleep(2 * time.Second)
+	if got := h.engine.Forgotten(); len(got) > 0 {
+		t.Errorf("%q are forgotten while their output waits for its reader", got)
+	}
+
+	_ = input.Close() // the engine of the test goes on copying
+	go func() { _, _ = io.Copy(io.Discard, output) }()
+	soon(t, "the process is forgotten", func() bool { return len(h.engine.Forgotten()) == 1 })
 }
 
 // TestConnectAfterTheEnd: what a process has written comes on a connection that the service gets when the process has

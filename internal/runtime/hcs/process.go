@@ -473,12 +473,16 @@ func (p *process) tell(status exitStatus) {
 	p.events.close()
 }
 
-// release gives back what a process that has ended had. What others that it has started still write is read until the
-// engine's shim gives that up.
+// release gives back what a process that has ended had. The engine's shim drops what it still has of the output some
+// seconds after it is told to forget the process, and so it is told when the reader, however slow, has taken that. What
+// others that the process has started still write is read until then.
 func (p *process) release(ctx context.Context) error {
 	s := p.system.service
 	if p.first {
 		return p.streams.endInput(ctx)
+	}
+	if err := p.streams.awaitTaken(s.life); err != nil { //nolint:contextcheck // as below
+		s.cfg.Log.Debug("output not waited for", "id", p.system.id, "pid", p.pid, "error", err)
 	}
 	// The program is forgotten though the caller has gone.
 	forgotten := s.cfg.Engine.ForgetExec(s.life, p.system.engine, p.exec()) //nolint:contextcheck // see above

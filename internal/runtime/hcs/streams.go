@@ -152,6 +152,9 @@ func (s *streams) awaitInput(ctx context.Context) error {
 	return s.keeper.AwaitInput(ctx, s.set.ID)
 }
 
+// awaitTaken returns when the output of a process that has ended has been taken.
+func (s *streams) awaitTaken(ctx context.Context) error { return s.keeper.AwaitTaken(ctx, s.set.ID) }
+
 // letGo ends the streams of a process that is no more, and removes the FIFOs. What it has written is still read.
 func (s *streams) letGo(ctx context.Context) error {
 	return errors.Join(s.keeper.LetGo(ctx, s.set), os.RemoveAll(filepath.Dir(s.set.Stdout)))

@@ -15,6 +15,8 @@ import (
 
 	"github.com/containerd/fifo"
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/flow"
 )
 
 // The standard streams by their numbers.
@@ -40,6 +42,7 @@ type carriage struct {
 	// over is closed when nothing more comes, dropped when no connection comes any more.
 	over, dropped chan struct{}
 	drop          sync.Once
+	taken         flow.Meter // of an output
 
 	mu      sync.Mutex
 	claimed bool
@@ -113,7 +116,7 @@ func (c *carriage) pass(input bool, log *slog.Logger) {
 	case input:
 		_, err = io.Copy(c.fifo, &untilEnd{conn: conn, stream: c})
 	default:
-		if _, err = io.Copy(conn, from); err != nil {
+		if _, err = io.Copy(c.taken.Writer(conn), from); err != nil {
 			_, _ = io.Copy(io.Discard, from)
 		}
 	}
@@ -396,6 +399,20 @@ func (k *Keeper) connect(c net.Conn, r *bufio.Reader, req request) {
 	one.connect(conn, req.Number == Stdin)
 	_ = writeJSON(c, response{}) // whether the client still hears it or not
 }
+
+// awaitTaken returns when all output of a program has been taken, or nothing more comes for a while, as when what the
+// program has left running holds its streams open. A reader that is slow is waited for as long as it lives. Of a program
+// that is not there nothing is left to take.
+func (k *Keeper) awaitTaken(ctx context.Context, id string) {
+	for _, number := range []int{Stdout, Stderr} {
+		if one, err := k.carrying(id, number); err == nil {
+			one.taken.Await(ctx, one.over, takenPatience)
+		}
+	}
+}
+
+// takenPatience is how long an output is waited for of which nothing comes.
+const takenPatience = time.Second
 
 // send sends a connection as a file descriptor.
 func send(ctx context.Context, c *net.UnixConn, conn syscall.Conn) error {

@@ -185,6 +185,12 @@ func (c *Client) EndInput(ctx context.Context, id string, awaits bool) error {
 	})
 }
 
+// AwaitTaken returns when the output of a program that has ended has been taken by who reads it, however slowly, or
+// nobody adds to it any more. A keeper of an earlier version refuses it.
+func (c *Client) AwaitTaken(ctx context.Context, id string) error {
+	return c.call(ctx, request{Op: opAwaitTaken, ID: id})
+}
+
 // AwaitInput returns when the input of a program has ended.
 func (c *Client) AwaitInput(ctx context.Context, id string) error {
 	return c.call(ctx, request{Op: opAwaitInput, ID: id})

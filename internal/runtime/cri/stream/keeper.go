@@ -180,6 +180,9 @@ func (k *Keeper) do(ctx context.Context, req request) error {
 
 	case opAwaitInput:
 		return k.awaitInput(ctx, req.ID)
+	case opAwaitTaken:
+		k.awaitTaken(ctx, req.ID)
+		return nil
 	case opLetGo:
 		k.letGo(req.Streams)
 		return nil

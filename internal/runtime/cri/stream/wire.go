@@ -23,6 +23,7 @@ const (
 	opConnect    = "connect"    // take a connection, which follows the answer as a file descriptor
 	opEndInput   = "endInput"   // end the input of a program after what has been sent
 	opAwaitInput = "awaitInput" // answer when the input of a program has ended
+	opAwaitTaken = "awaitTaken" // answer when nobody takes the output of a program any more, or there is no more
 	opLetGo      = "letGo"      // forget a program, which is no more
 )
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,7 +41,8 @@ type Engine struct {
 	Listed   string
 	ListCode uint32
 	// Refuse, unless "", is what the report of the next program says.
-	Refuse string
+	Refuse    string
+	forgotten []string
 	// failing is how often a method fails from now on, by its name.
 	failing map[string]int
 }
@@ -319,8 +321,20 @@ func (f *Engine) EndExec(ctx context.Context, id, exec string) error {
 	return f.Remove(ctx, id+"/"+exec)
 }
 
-// ForgetExec does nothing: a program that has ended stays known.
-func (f *Engine) ForgetExec(context.Context, string, string) error { return nil }
+// ForgetExec notes that it is called: a program that has ended stays known.
+func (f *Engine) ForgetExec(_ context.Context, _, exec string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.forgotten = append(f.forgotten, exec)
+	return nil
+}
+
+// Forgotten returns the further programs that are to be forgotten.
+func (f *Engine) Forgotten() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.forgotten)
+}
 
 // CloseExecStdin closes the input of a further program, as far as the engine holds it.
 func (f *Engine) CloseExecStdin(_ context.Context, id, exec string) {

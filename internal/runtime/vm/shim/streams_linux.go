@@ -8,6 +8,7 @@ import (
 	"path"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/containerd/fifo"
@@ -21,6 +22,7 @@ type streams struct {
 	stdin, stdout, stderr string // FIFOs of the guest; "" where the host has none
 
 	outputs sync.WaitGroup // being copied
+	copied  atomic.Int64   // bytes of them
 
 	mu   sync.Mutex
 	keep io.Closer // this process' own writer of the input, which keeps it from ending
@@ -97,7 +99,7 @@ func (s *streams) output(ctx context.Context, host *link.Host, number int, to st
 	}
 
 	s.outputs.Go(func() {
-		_, _ = io.Copy(out, stream) // its end is the end of the output
+		_, _ = io.Copy(counted{out, &s.copied}, stream) // its end is the end of the output
 		_ = stream.Close()
 		_ = out.Close()
 		_ = reader.Close()
@@ -135,8 +137,23 @@ func (s *streams) closeInput() error {
 	return err
 }
 
-// drainTimeout is how long what a process has written may take to reach the host after the process' end.
-const drainTimeout = 2 * time.Second
+// counted counts what is written.
+type counted struct {
+	io.Writer
+
+	bytes *atomic.Int64
+}
+
+func (c counted) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	c.bytes.Add(int64(n))
+	return n, err
+}
+
+// drainTimeout is how long the host may take nothing of what an ended process has written: a slow reader takes some of
+// it, and whoever does not is gone, which the FIFO, whose other end this process holds open, too, does not show.
+// containerd's shim of runc has the same time for all of it.
+const drainTimeout = 10 * time.Second
 
 // end closes the streams of an ended process, its output after it has been copied.
 func (s *streams) end() {
@@ -146,11 +163,20 @@ func (s *streams) end() {
 		s.outputs.Wait()
 		close(copied)
 	}()
-	select {
-	case <-copied:
-	case <-time.After(drainTimeout):
-	}
+	s.drain(copied)
 	s.close()
+}
+
+// drain returns when copied is closed, or nothing is copied any more.
+func (s *streams) drain(copied <-chan struct{}) {
+	for before := int64(-1); before != s.copied.Load(); {
+		before = s.copied.Load()
+		select {
+		case <-copied:
+			return
+		case <-time.After(drainTimeout):
+		}
+	}
 }
 
 func (s *streams) close() {
