@@ -19,6 +19,7 @@ import (
 	"mullion.dev/mullion/guest/token"
 	"mullion.dev/mullion/guest/winproc"
 	"mullion.dev/mullion/internal/windows/wire/localgroup"
+	"mullion.dev/mullion/internal/windows/wire/localuser"
 )
 
 // stageWMI answers a few queries as Wine's WMI does.
@@ -169,6 +170,7 @@ func stageWindows() *system.Calls {
 		},
 		Certificates: stagedStores{},
 		Groups:       &stagedGroups{localgroup.BuiltIn()},
+		Users:        &stagedUsers{localuser.BuiltIn()},
 		Counters:     &stagedCounters{},
 		Tasks:        stageTasks(),
 		WMI:          stageWMI,
@@ -304,6 +306,19 @@ func stageWindows() *system.Calls {
 			return (&net.ListenConfig{}).Listen(ctx, network, "127.0.0.1:0")
 		},
 	}
+}
+
+// stagedUsers are the local accounts of a Windows, in memory.
+type stagedUsers struct{ users localuser.Users }
+
+func (s *stagedUsers) Read() (localuser.Users, error) { return s.users, nil }
+
+func (s *stagedUsers) Change(change func(u localuser.Users) (localuser.Users, error)) error {
+	u, err := change(s.users)
+	if err == nil {
+		s.users = u
+	}
+	return err
 }
 
 // stagedGroups are the local groups of a Windows, in memory.

@@ -92,6 +92,8 @@ type Calls struct {
 	Certificates Certificates
 	// Groups are the local groups.
 	Groups LocalGroups
+	// Users are the local accounts.
+	Users LocalUsers
 	// Tasks are the scheduled tasks.
 	Tasks *schedule.Store
 	// Counters are the performance counters. Expand returns those that a path with wild cards means, Open reads some.
@@ -159,6 +161,7 @@ func Windows() *Calls {
 
 		Certificates: certstore.System{},
 		Groups:       localGroups{},
+		Users:        localUsers{},
 		Tasks:        schedule.This(),
 		Counters:     counters.System{},
 	}

@@ -9,6 +9,7 @@ import (
 
 	"mullion.dev/mullion/guest/tools/program"
 	"mullion.dev/mullion/internal/windows/wire/localgroup"
+	"mullion.dev/mullion/internal/windows/wire/localuser"
 )
 
 // Exit codes of net.
@@ -18,13 +19,15 @@ const (
 	netFailed = 2
 )
 
-// Run is net: it does localgroup, start, stop and the use of a share by its name itself, and leaves the rest to
+// Run is net: it does localgroup, user, start, stop and the use of a share by its name itself, and leaves the rest to
 // Wine's net.
 func Run(e program.Env, sys System, args []string) int {
 	if len(args) > 0 {
 		switch verb := strings.ToLower(args[0]); verb {
 		case "localgroup":
 			return localGroup(e, sys, args[1:])
+		case "user", "users":
+			return user(e, sys, args[1:])
 		case "start", "stop":
 			return service(e, sys, verb, args[1:])
 		case "use":
@@ -156,6 +159,10 @@ func changeGroup(e program.Env, sys System, r groupRequest) int {
 	var members []string
 	for _, m := range r.members {
 		account := localgroup.Account(m)
+		if users, err := localuser.Read(sys.Users()); err == nil && account == "" {
+			one, _ := users.Find(m)
+			account = one.Name
+		}
 		if account == "" {
 			e.Complain(
 				"There is no such global user or group: %s.\r\n\r\nMore help is available by typing NET HELPMSG 3783.\r\n", m)

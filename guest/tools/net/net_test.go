@@ -28,6 +28,8 @@ func (w *fake) Services() services.Manager { return &w.services }
 
 func (w *fake) Groups() string { return w.groups }
 
+func (w *fake) Users() string { return w.groups + ".users" }
+
 func (w *fake) Alone(f func() error) error { return f() }
 
 func (w *fake) Net(e program.Env, args []string) (int, error) {

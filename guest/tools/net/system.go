@@ -3,6 +3,7 @@ package net
 import (
 	"mullion.dev/mullion/guest/tools/program"
 	"mullion.dev/mullion/internal/windows/wire/localgroup"
+	"mullion.dev/mullion/internal/windows/wire/localuser"
 	"mullion.dev/mullion/internal/windows/wire/services"
 )
 
@@ -12,7 +13,9 @@ type System interface {
 	Name() string
 	// Groups is the path of the file of the local groups.
 	Groups() string
-	// Alone runs f while it keeps other processes from changing the groups.
+	// Users is the path of the file of the local accounts.
+	Users() string
+	// Alone runs f while it keeps other processes from changing the groups and the accounts.
 	Alone(f func() error) error
 	// Services is the service control manager.
 	Services() services.Manager
@@ -30,6 +33,9 @@ func (local) Name() string { return program.ComputerName() }
 
 // Groups implements System.
 func (local) Groups() string { return localgroup.Path }
+
+// Users implements System.
+func (local) Users() string { return localuser.Path }
 
 // Alone implements System.
 func (local) Alone(f func() error) error { return localgroup.Alone(f) }

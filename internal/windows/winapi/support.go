@@ -336,8 +336,8 @@ func programRows() []support.Row {
 			Name:  "net",
 			Level: support.Partly,
 			Ref:   commands + "net-localgroup",
-			Note: "Mullion's: localgroup, with groups that HostProcess containers can run as; accounts cannot be made, so only those of a new Windows can be members. " +
-				"start and stop, with dependents, display names and /y; use is Wine's; the rest is refused. netapi32 does not show the groups",
+			Note: "Mullion's: localgroup, with groups that HostProcess containers can run as; user, with accounts that are listed and can be members: nobody can log on with one that was made, its password is not kept, and /passwordreq, /passwordchg and /expires change nothing. " +
+				"start and stop, with dependents, display names and /y; use is Wine's; the rest is refused. netapi32 shows neither the groups nor the accounts",
 		},
 		{
 			Name:  "sc",

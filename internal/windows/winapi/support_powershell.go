@@ -20,7 +20,7 @@ func powershellRows() []support.Row {
 				"programs, and a prompt. Only a text that cannot be read is refused before it runs, with its line and " +
 				"column. What else a script needs and is not here (another cmdlet, alias or parameter; another " +
 				"variable of PowerShell's own; wild cards in paths but for those of the cmdlets for files; other " +
-				"types and members of .NET; bases of classes that are .NET's but for exceptions, data, workflow; cmdlets that change something with -WhatIf) is an error " +
+				"types and members of .NET; bases of classes that are .NET's but for exceptions, data, workflow; most cmdlets that change something with -WhatIf) is an error " +
 				"of the statement that needs it, when it is reached: try catches it, and its text says that it is " +
 				"not part of Mullion's PowerShell. Of a command that is not found it is said that Windows has it, if it does. > and Out-File write " +
 				"UTF-16 with a mark (pwsh.exe, and powershell.exe where an image's is PowerShell 6: UTF-8 without). Integers " +
@@ -41,7 +41,7 @@ func powershellRows() []support.Row {
 				"HKCU:, without wild cards; Test-Path, Get-ChildItem, Get-Item, Set-Item and Remove-Item know env:, alias:, function: and variable:; Get-ChildItem, Get-Item, Test-Path and Remove-Item know Cert:, whose stores are those of TLS clients, without private keys. Get-Counter reads the counters of pdh.dll. " +
 				"Those for disks, partitions and volumes work on a host's data disks, those for iSCSI have the disks of targets as such; C: is a volume on no disk. Get-CimInstance and Get-WmiObject read Wine's WMI, and the command lines of processes from these. Nothing filters packets for the Windows Firewall: its rules can be made, listed and removed if they allow, and others are refused. Get-WinEvent has -LogName, -ProviderName, -MaxEvents, " +
 				"-FilterHashtable, -FilterXPath, -ListLog, -ListProvider and -Oldest. Add-Type takes names of assemblies, and says of code what to do; " +
-				"Windows' features are there or not by their services, and none can be added; Start-BitsTransfer fetches at once; local groups are those of net localgroup, and no account can be made; " +
+				"Windows' features are there or not by their services, and none can be added; Start-BitsTransfer fetches at once; local groups are those of net localgroup, and accounts those of net user, with which nobody can log on; " +
 				"Receive-Job outputs lines of text. All have -ErrorAction, -ErrorVariable and -OutVariable, as functions with " +
 				"CmdletBinding do; -Verbose and -Debug say nothing more, of -Confirm only -Confirm:$false is accepted",
 		},

@@ -1,11 +1,9 @@
 // Package localaccounts has cmdlets of the module Microsoft.PowerShell.LocalAccounts: the local groups that net
-// localgroup shows too, and the accounts that every Windows Server has. No account can be made: nobody could log on
-// with it.
+// localgroup shows too, and the accounts, as net user shows them. Nobody can log on with an account that was made.
 package localaccounts
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
@@ -152,13 +150,22 @@ func account(c *cmdlet.Call, name string) string {
 	if rest, ours := strings.CutPrefix(strings.ToLower(name), strings.ToLower(c.State.Env["COMPUTERNAME"])+`\`); ours {
 		name = rest
 	}
-	return localgroup.Account(name)
+	if known := localgroup.Account(name); known != "" {
+		return known
+	}
+	users, err := c.State.System.Users.Read()
+	if err != nil {
+		return ""
+	}
+	one, _ := users.Find(name)
+	return one.Name
 }
 
 // memberObject returns a member of a group: its name with the computer's, as there.
 func memberObject(c *cmdlet.Call, name string) *object.Object {
 	kind := "Group"
-	if slices.Contains(localgroup.Accounts(), name) {
+	users, _ := c.State.System.Users.Read() // without them it is a group
+	if _, is := users.Find(name); is {
 		kind, name = "User", c.State.Env["COMPUTERNAME"]+`\`+name
 	}
 	source := "Unknown"
@@ -227,44 +234,9 @@ func changeMembers(
 	}
 }
 
-// getUsers outputs the accounts that every Windows Server has: Administrator is enabled, as on a server, the others are
-// not (https://learn.microsoft.com/windows-server/identity/ad-ds/manage/understand-default-user-accounts).
-func getUsers(c *cmdlet.Call) error {
-	found, err := matching(c, c.Names("name", "name"), localgroup.Accounts(), func(name string) error {
-		return failure("UserNotFound", object.ObjectNotFound, name, "User "+name+" was not found.")
-	})
-	if err != nil {
-		return err
-	}
-
-	about := map[string]string{
-		"Administrator":      "Built-in account for administering the computer/domain",
-		"DefaultAccount":     "A user account managed by the system.",
-		"Guest":              "Built-in account for guest access to the computer/domain",
-		"WDAGUtilityAccount": "A user account managed and used by the system for Windows Defender Application Guard scenarios.",
-	}
-
-	for _, name := range found {
-		o := object.New("local user").Set("Name", name).Set("Enabled", name == "Administrator").Set("Description", about[name])
-		o.Props["objectclass"] = "User"
-		o.Props["principalsource"] = "Local"
-		o.Props["fullname"] = ""
-
-		if err := c.Out.Put(o); err != nil {
-			return err
-		}
-	}
-
-	return nil
-}
-
 // Cmdlets returns the cmdlets of this package.
 func Cmdlets() []cmdlet.Cmdlet {
-	return []cmdlet.Cmdlet{
-		{
-			Name: "Get-LocalUser", Aliases: []string{"glu"}, Run: getUsers, Values: []string{"name"}, Positions: []string{"name"},
-			Takes: "name", About: "the accounts that every Windows Server has; none can be made",
-		},
+	return append(userCmdlets(), []cmdlet.Cmdlet{
 		{
 			Name: "Get-LocalGroup", Aliases: []string{"glg"}, Run: getGroups, Values: []string{"name"},
 			Positions: []string{"name"}, Takes: "name", About: "the local groups, as net localgroup shows them",
@@ -300,5 +272,5 @@ func Cmdlets() []cmdlet.Cmdlet {
 			Needs: []string{"group", "member"}, Run: changeMembers(localgroup.Groups.Leave),
 			About: "takes accounts out of a local group",
 		},
-	}
+	}...)
 }

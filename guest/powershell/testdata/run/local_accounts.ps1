@@ -22,4 +22,28 @@ New-LocalGroup "a`tb"
 Get-LocalUser | Format-Table Name, Enabled
 (glu Administrator).Description
 Get-LocalUser nobody
-try { New-LocalUser kube -NoPassword } catch { "$_" }
+New-LocalUser kube -NoPassword
+try { New-LocalUser kube -NoPassword -ErrorAction Stop } catch { $_.FullyQualifiedErrorId }
+$pw = ConvertTo-SecureString 'P@ssw0rd' -AsPlainText -Force
+$u = New-LocalUser -Name bob -Password $pw -FullName 'Bob B.' -Description ops -PasswordNeverExpires -AccountNeverExpires
+$u.FullName; $u.PasswordRequired; $u.PasswordExpires -eq $null; $u.PasswordLastSet.Year -gt 2000
+nlu -Name off -NoPassword -Disabled
+Add-LocalGroupMember Administrators bob
+Get-LocalGroupMember Administrators
+Disable-LocalUser bob; (Get-LocalUser bob).Enabled
+elu bob; dlu off; (glu bob).Enabled
+Set-LocalUser bob -Description 'more' -FullName 'B' -PasswordNeverExpires $false -Password $pw
+slu kube -Description k
+(glu bob).Description; ((glu bob).PasswordExpires - (glu bob).PasswordLastSet).Days
+Rename-LocalUser bob -NewName robert
+rnlu off away
+(Get-LocalGroupMember Administrators).Name -join ' '
+Remove-LocalUser robert -WhatIf
+(glu).Name -join ' '
+'robert' | Remove-LocalUser; rlu kube
+@(Get-LocalGroupMember Administrators).Count
+New-LocalUser 'a/b' -NoPassword
+Remove-LocalUser Guest
+Enable-LocalUser nobody
+New-LocalUser x
+(glu).Name -join ' '

@@ -119,6 +119,29 @@ func (g Groups) Leave(name, member string) (Groups, error) {
 	})
 }
 
+// Without ends all memberships of an account.
+func (g Groups) Without(member string) Groups {
+	changed := slices.Clone(g)
+	for i, one := range changed {
+		if at := memberIndex(one, member); at >= 0 {
+			changed[i].Members = slices.Delete(slices.Clone(one.Members), at, at+1)
+		}
+	}
+	return changed
+}
+
+// Renamed gives a member another name.
+func (g Groups) Renamed(from, to string) Groups {
+	changed := slices.Clone(g)
+	for i, one := range changed {
+		if at := memberIndex(one, from); at >= 0 {
+			changed[i].Members = slices.Clone(one.Members)
+			changed[i].Members[at] = to
+		}
+	}
+	return changed
+}
+
 func memberIndex(g Group, member string) int {
 	return slices.IndexFunc(g.Members, func(m string) bool { return strings.EqualFold(m, member) })
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -127,5 +128,19 @@ func TestBuiltInsAreInOrder(t *testing.T) {
 		} else {
 			last = name
 		}
+	}
+}
+
+// TestMembersLeaveAndAreRenamed: what becomes of an account becomes of its memberships, in all groups.
+func TestMembersLeaveAndAreRenamed(t *testing.T) {
+	before := localgroup.BuiltIn()
+	now := before.Renamed("ADMINISTRATOR", "root").Without("guest")
+	admins, _ := now.Find("Administrators")
+	guests, _ := now.Find("Guests")
+	if !slices.Equal(admins.Members, []string{"root"}) || len(guests.Members) != 0 {
+		t.Errorf("%v, %v", admins, guests)
+	}
+	if was, _ := before.Find("Administrators"); was.Members[0] != "Administrator" {
+		t.Errorf("the groups before have changed: %v", was)
 	}
 }

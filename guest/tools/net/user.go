@@ -1,0 +1,222 @@
+package net
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"mullion.dev/mullion/guest/tools/program"
+	"mullion.dev/mullion/internal/windows/wire/localgroup"
+	"mullion.dev/mullion/internal/windows/wire/localuser"
+)
+
+// userRequest holds the arguments of net user
+// (https://learn.microsoft.com/previous-versions/windows/it-pro/windows-server-2012-r2-and-2012/cc771865(v=ws.11)).
+type userRequest struct {
+	name, password    string
+	add, del, changes bool
+	values            map[string]string // of options with one, by name
+}
+
+// rule is the line between a heading and a list.
+var rule = strings.Repeat("-", 79)
+
+// user is net user: it lists the accounts, shows one, makes, changes or removes it. Nobody can log on with one that was
+// made, and its password is not kept.
+func user(e program.Env, sys System, args []string) int {
+	r, ok := parseUser(args)
+	if !ok {
+		e.Complain("The syntax of this command is:\r\n\r\n" +
+			"NET USER\r\n[username [password] [options]]\r\n" +
+			"         username [password] /ADD [options]\r\n         username [/DELETE]\r\n         username [/ACTIVE: {no | yes}]")
+		return netSyntax
+	}
+	if r.add || r.del || r.changes {
+		return changeUser(e, sys, r)
+	}
+
+	users, err := localuser.Read(sys.Users())
+	if err != nil {
+		return userError(e, err)
+	}
+	if r.name == "" {
+		e.Print("\r\nUser accounts for \\\\%s\r\n\r\n%s", sys.Name(), rule)
+		for i := 0; i < len(users); i += 3 {
+			line := ""
+			for _, one := range users[i:min(i+3, len(users))] {
+				line += padded(one.Name, 25)
+			}
+			e.Print("%s", line)
+		}
+		e.Print("The command completed successfully.\r\n")
+		return netDone
+	}
+
+	one, there := users.Find(r.name)
+	if !there {
+		return userError(e, localuser.ErrNotFound)
+	}
+	groups, err := localgroup.Read(sys.Groups())
+	if err != nil {
+		return userError(e, err)
+	}
+	showUser(e, one, groups)
+	return netDone
+}
+
+// parseUser reads the arguments. ok is false for what net user does not have here.
+func parseUser(args []string) (r userRequest, ok bool) {
+	r.values = map[string]string{}
+	for _, arg := range args {
+		if !strings.HasPrefix(arg, "/") {
+			switch {
+			case r.name == "":
+				r.name = arg
+			case r.password == "" && arg != "" && arg != "*": // nobody is asked
+				r.password, r.changes = arg, true
+			default:
+				return r, false
+			}
+			continue
+		}
+
+		name, value, valued := strings.Cut(strings.ToLower(arg[1:]), ":")
+		if valued {
+			value = arg[len(name)+2:]
+		}
+		switch {
+		case (name == "add" || name == "ad") && !valued:
+			r.add = true
+		case (name == "delete" || name == "del") && !valued:
+			r.del = true
+		case (name == "comment" || name == "fullname") && valued,
+			name == "active" && yesOrNo(value), name == "passwordreq" && yesOrNo(value), name == "passwordchg" && yesOrNo(value),
+			name == "expires" && strings.EqualFold(value, "never"):
+			r.changes, r.values[name] = true, value
+		case (name == "y" || name == "yes") && !valued:
+		default:
+			return r, false
+		}
+	}
+	return r, !(r.add && r.del) && !(r.del && r.changes) && (r.name != "" || !(r.add || r.del || r.changes))
+}
+
+func yesOrNo(value string) bool {
+	return strings.EqualFold(value, "yes") || strings.EqualFold(value, "no")
+}
+
+// changeUser makes, changes or removes an account. One that is made is a member of Users, as on Windows.
+func changeUser(e program.Env, sys System, r userRequest) int {
+	err := sys.Alone(func() error {
+		users, err := localuser.Read(sys.Users())
+		if err != nil {
+			return err
+		}
+		groups, err := localgroup.Read(sys.Groups())
+		if err != nil {
+			return err
+		}
+
+		switch {
+		case r.add:
+			one := localuser.User{Name: r.name, Enabled: true}
+			r.apply(&one)
+			if users, err = users.Add(one); err == nil {
+				groups, err = groups.Join("Users", r.name)
+			}
+		case r.del:
+			users, err = users.Delete(r.name)
+			groups = groups.Without(r.name)
+		default:
+			users, err = users.Change(r.name, r.apply)
+		}
+		if err != nil {
+			return err
+		}
+		return errors.Join(localuser.Write(sys.Users(), users), localgroup.Write(sys.Groups(), groups))
+	})
+	if err != nil {
+		return userError(e, err)
+	}
+	e.Print("The command completed successfully.\r\n")
+	return netDone
+}
+
+// apply changes what the options name.
+func (r userRequest) apply(one *localuser.User) {
+	if r.password != "" {
+		one.PasswordSet = time.Now()
+	}
+	if v, given := r.values["comment"]; given {
+		one.Comment = v
+	}
+	if v, given := r.values["fullname"]; given {
+		one.FullName = v
+	}
+	if v, given := r.values["active"]; given {
+		one.Enabled = strings.EqualFold(v, "yes")
+	}
+}
+
+// showUser prints what net user says of an account, as far as there is something of it.
+func showUser(e program.Env, one localuser.User, groups localgroup.Groups) {
+	yes := map[bool]string{true: "Yes", false: "No"}
+	set := "Never"
+	if !one.PasswordSet.IsZero() {
+		set = one.PasswordSet.Format("1/2/2006 3:04:05 PM")
+	}
+	member := ""
+	for _, g := range groups {
+		for _, m := range g.Members {
+			if strings.EqualFold(m, one.Name) {
+				member += padded("*"+g.Name, 22)
+			}
+		}
+	}
+
+	for _, line := range [][2]string{
+		{"User name", one.Name},
+		{"Full Name", one.FullName},
+		{"Comment", one.Comment},
+		{"Account active", yes[one.Enabled]},
+		{"Account expires", "Never"},
+		{"", ""},
+		{"Password last set", set},
+		{"Password required", yes[!one.PasswordSet.IsZero()]},
+		{"User may change password", "Yes"},
+		{"", ""},
+		{"Last logon", "Never"},
+		{"", ""},
+		{"Local Group Memberships", member},
+		{"Global Group memberships", "*None"},
+	} {
+		e.Print("%s", strings.TrimRight(padded(line[0], 29)+line[1], " "))
+	}
+	e.Print("The command completed successfully.\r\n")
+}
+
+func padded(text string, width int) string {
+	return text + strings.Repeat(" ", max(0, width-len(text)))
+}
+
+// userError prints an error of an account, in the words of Windows.
+func userError(e program.Env, err error) int {
+	for _, known := range []struct {
+		err  error
+		code int
+		text string
+	}{
+		{localuser.ErrNotFound, 2221, "The user name could not be found."},
+		{localuser.ErrExists, 2224, "The account already exists."},
+		{localuser.ErrName, 2202, "The specified username is invalid."},
+	} {
+		if errors.Is(err, known.err) {
+			e.Complain("%s\r\n\r\nMore help is available by typing NET HELPMSG %d.\r\n", known.text, known.code)
+			return netFailed
+		}
+	}
+	if errors.Is(err, localuser.ErrBuiltIn) {
+		err = localgroup.ErrBuiltIn
+	}
+	return netError(e, err)
+}

@@ -1,0 +1,80 @@
+package net
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestUser: accounts are listed, shown, made, changed and removed, with their memberships, and what is refused is so in
+// Windows' words.
+func TestUser(t *testing.T) {
+	const done = "The command completed successfully.\n\n"
+	w := &fake{groups: filepath.Join(t.TempDir(), "LocalGroups")}
+	failure := func(text, help string) result {
+		return result{Code: 2, Err: text + "\n\nMore help is available by typing NET HELPMSG " + help + ".\n\n"}
+	}
+	for _, tt := range []struct {
+		line string
+		want result
+	}{
+		{"user bob P@ss /add /comment:ops /fullname:Bob", result{Out: done}},
+		{"user", result{Out: "\nUser accounts for \\\\WIN-1\n\n" + strings.Repeat("-", 79) +
+			"\nAdministrator            bob                      DefaultAccount           \n" +
+			"Guest                    WDAGUtilityAccount       \n" + done}},
+		{"user BOB p /add", failure("The account already exists.", "2224")},
+		{"user a@b p /ADD", failure("The specified username is invalid.", "2202")},
+		{"localgroup Administrators bob /add", result{Out: done}},
+		{"user bob /active:no /passwordchg:no", result{Out: done}},
+		{"user kube /add", result{Out: done}},
+		{"user kube", result{Out: `User name                    kube
+Full Name
+Comment
+Account active               Yes
+Account expires              Never
+
+Password last set            Never
+Password required            No
+User may change password     Yes
+
+Last logon                   Never
+
+Local Group Memberships      *Users
+Global Group memberships     *None
+` + done}},
+		{"user kube /delete", result{Out: done}},
+		{"user kube", failure("The user name could not be found.", "2221")},
+		{"user kube /active:yes", failure("The user name could not be found.", "2221")},
+		{"user Guest /delete", result{
+			Code: 2, Err: "System error 1371 has occurred.\n\nCannot perform this operation on built-in accounts.\n\n",
+		}},
+	} {
+		if diff := cmp.Diff(tt.want, run(t, w, "", append([]string{"net"}, strings.Fields(tt.line)...)...)); diff != "" {
+			t.Errorf("net %s (-want +got):\n%s", tt.line, diff)
+		}
+	}
+
+	got := run(t, w, "", "net", "user", "bob").Out
+	for _, part := range []string{
+		"Account active               No\n", "Full Name                    Bob\n", "*Administrators",
+		"Password required            Yes\n",
+	} {
+		if !strings.Contains(got, part) {
+			t.Errorf("bob has no %q:\n%s", part, got)
+		}
+	}
+	if got := run(t, w, "", "net", "user", "bob", "/delete"); got.Out != done {
+		t.Errorf("%+v", got)
+	}
+	if got := run(t, w, "", "net", "localgroup", "Administrators").Out; strings.Contains(got, "bob") {
+		t.Errorf("who is gone is still a member:\n%s", got)
+	}
+	for _, line := range []string{"user /add", "user bob * /add", "user a /add /delete", "user a /times:all", "user a b c"} {
+		got := run(t, w, "", append([]string{"net"}, strings.Fields(line)...)...)
+		if got.Code != 1 || !strings.Contains(got.Err, "NET USER") {
+			t.Errorf("net %s: %+v", line, got)
+		}
+	}
+}
