@@ -43,10 +43,12 @@ func TestNoExit(t *testing.T) {
 		"a file":         {[]string{"-NoExit", "-File", file, "-n", "4", "it's"}, "$kept; f\n", "PS> it's 4\nf\nPS> \n", 0},
 		"an end in it":   {[]string{"-NoExit", "-Command", "exit 4"}, "1\n", "", 4},
 		"an error in it": {
-			[]string{"-NoExit", "-Command", "throw 'no'"}, "'on'\n",
+			[]string{"-NoExit", "-Command", "throw 'no'"},
+			"'on'\n",
 			"no\nAt line:1 char:1\n+ throw 'no'\n+ ~~~~~~~~~~\n" +
 				"    + CategoryInfo          : OperationStopped: (no:String) [], RuntimeException\n" +
-				"    + FullyQualifiedErrorId : no\n \nPS> on\nPS> \n", 0,
+				"    + FullyQualifiedErrorId : no\n \nPS> on\nPS> \n",
+			0,
 		},
 		"no script": {[]string{"-NoExit", "-NoLogo", "-Version", "5.1"}, "1\n", "PS> 1\nPS> \n", 0},
 	} {

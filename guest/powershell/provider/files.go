@@ -186,14 +186,14 @@ func mode(info fs.FileInfo) string {
 	if info.Mode().Perm()&0o200 == 0 {
 		m[2] = 'r'
 	}
-	if bits := hiddenBits(info); bits != 0 {
-		if bits&2 != 0 {
-			m[3] = 'h'
-		}
-		if bits&4 != 0 {
-			m[4] = 's'
-		}
+
+	if hiddenBits(info)&2 != 0 {
+		m[3] = 'h'
 	}
+	if hiddenBits(info)&4 != 0 {
+		m[4] = 's'
+	}
+
 	if info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 {
 		m[5] = 'l'
 	}

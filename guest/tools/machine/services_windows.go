@@ -23,8 +23,8 @@ func (local) Services() (map[uint32][]string, error) {
 	for size := uint32(4 << 10); ; {
 		data = make([]byte, size)
 		var more uint32
-		err := windows.EnumServicesStatusEx(m, windows.SC_ENUM_PROCESS_INFO, windows.SERVICE_WIN32, windows.SERVICE_ACTIVE,
-			&data[0], size, &more, &n, nil, nil)
+		err := windows.EnumServicesStatusEx(m, windows.SC_ENUM_PROCESS_INFO, windows.SERVICE_WIN32,
+			windows.SERVICE_ACTIVE, &data[0], size, &more, &n, nil, nil)
 		if err == nil {
 			break
 		}

@@ -10,15 +10,20 @@ import (
 
 // System is what the programs need of Windows.
 type System interface {
+	// Describe describes the machine.
+	Describe() (Machine, error)
+	Running
+	Registry
+	Clock
+	Power
+}
+
+// Running is what runs.
+type Running interface {
 	// Tasks are the running processes.
 	Tasks() ([]Task, error)
 	// Services are the names of the running services, by the processes that they are in.
 	Services() (map[uint32][]string, error)
-	// Describe describes the machine.
-	Describe() (Machine, error)
-	Registry
-	Clock
-	Power
 }
 
 // Registry holds the variables of the user's or the machine's environment.

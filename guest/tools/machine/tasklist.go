@@ -101,11 +101,16 @@ func parseTasklist(e program.Env, args []string) (t tasks, code int) {
 		}
 	}
 
+	return t, t.fits(e)
+}
+
+// fits returns the exit code if the arguments do not go together, and -1 if they do.
+func (t *tasks) fits(e program.Env) int {
 	if t.noHeader && t.format == "list" {
 		e.Invalid("tasklist", `/NH option is allowed only for "TABLE" and "CSV" formats.`)
-		return t, 1
+		return 1
 	}
-	return t, -1
+	return -1
 }
 
 // newFilter makes a filter from its text, for example "IMAGENAME eq cmd.exe"; nil if there is no such filter.

@@ -11,16 +11,21 @@ import (
 type System interface {
 	// Name is the computer's name.
 	Name() string
+	Accounts
+	// Services is the service control manager.
+	Services() services.Manager
+	// Net runs Wine's own net, for everything that net here does not do, and returns its exit code.
+	Net(e program.Env, args []string) (int, error)
+}
+
+// Accounts are the files that stand in for Windows' account database.
+type Accounts interface {
 	// Groups is the path of the file of the local groups.
 	Groups() string
 	// Users is the path of the file of the local accounts.
 	Users() string
 	// Alone runs f while it keeps other processes from changing the groups and the accounts.
 	Alone(f func() error) error
-	// Services is the service control manager.
-	Services() services.Manager
-	// Net runs Wine's own net, for everything that net here does not do, and returns its exit code.
-	Net(e program.Env, args []string) (int, error)
 }
 
 // ThisSystem returns the Windows that the program runs on.

@@ -67,38 +67,67 @@ func user(e program.Env, sys System, args []string) int {
 // parseUser reads the arguments. ok is false for what net user does not have here.
 func parseUser(args []string) (r userRequest, ok bool) {
 	r.values = map[string]string{}
+	var free []string
 	for _, arg := range args {
 		if !strings.HasPrefix(arg, "/") {
-			switch {
-			case r.name == "":
-				r.name = arg
-			case r.password == "" && arg != "" && arg != "*": // nobody is asked
-				r.password, r.changes = arg, true
-			default:
-				return r, false
-			}
+			free = append(free, arg)
 			continue
 		}
-
-		name, value, valued := strings.Cut(strings.ToLower(arg[1:]), ":")
-		if valued {
-			value = arg[len(name)+2:]
-		}
-		switch {
-		case (name == "add" || name == "ad") && !valued:
-			r.add = true
-		case (name == "delete" || name == "del") && !valued:
-			r.del = true
-		case (name == "comment" || name == "fullname") && valued,
-			name == "active" && yesOrNo(value), name == "passwordreq" && yesOrNo(value), name == "passwordchg" && yesOrNo(value),
-			name == "expires" && strings.EqualFold(value, "never"):
-			r.changes, r.values[name] = true, value
-		case (name == "y" || name == "yes") && !valued:
-		default:
+		if !r.option(arg) {
 			return r, false
 		}
 	}
-	return r, !(r.add && r.del) && !(r.del && r.changes) && (r.name != "" || !(r.add || r.del || r.changes))
+
+	if len(free) > 0 {
+		r.name = free[0]
+	}
+	if len(free) == 2 {
+		r.password, r.changes = free[1], true
+	}
+	return r, len(free) <= 2 && r.fits()
+}
+
+// option reads one option, and reports whether there is such a one.
+func (r *userRequest) option(arg string) bool {
+	name, value, valued := strings.Cut(arg[1:], ":")
+	name = strings.ToLower(name)
+	if valued {
+		takes := map[string]func(value string) bool{
+			"comment":     func(string) bool { return true },
+			"fullname":    func(string) bool { return true },
+			"active":      yesOrNo,
+			"passwordreq": yesOrNo,
+			"passwordchg": yesOrNo,
+			"expires":     func(value string) bool { return strings.EqualFold(value, "never") },
+		}[name]
+		if takes == nil || !takes(value) {
+			return false
+		}
+		r.changes, r.values[name] = true, value
+		return true
+	}
+
+	switch name {
+	case "add":
+		r.add = true
+	case "delete", "del":
+		r.del = true
+	case "y", "yes":
+	default:
+		return false
+	}
+	return true
+}
+
+// fits reports whether the arguments go together. A password of * would be asked for, and nobody is.
+func (r *userRequest) fits() bool {
+	switch changes := r.add || r.del || r.changes; {
+	case r.add && r.del, r.del && r.changes, r.password == "*":
+		return false
+	case r.name == "":
+		return !changes
+	}
+	return true
 }
 
 func yesOrNo(value string) bool {

@@ -37,7 +37,11 @@ func TestSort(t *testing.T) {
 		})
 	}
 
-	e := program.Env{Stdin: iotest.ErrReader(errors.New("a console was read")), Stdout: io.Discard, Stderr: io.Discard}
+	e := program.Env{
+		Stdin:  iotest.ErrReader(errors.New("a console was read")),
+		Stdout: io.Discard,
+		Stderr: io.Discard,
+	}
 	if code := Sort(e, []string{"/r", in}); code != 0 {
 		t.Errorf("with a file it waits for the console: %d", code)
 	}

@@ -53,7 +53,9 @@ func userObject(u localuser.User) *object.Object {
 }
 
 // changeUser changes accounts, and reports an error in the words of the module.
-func changeUser(c *cmdlet.Call, name string, do func(u localuser.Users) (localuser.Users, error)) (done bool, err error) {
+func changeUser(
+	c *cmdlet.Call, name string, do func(u localuser.Users) (localuser.Users, error),
+) (done bool, err error) {
 	if err := c.State.System.Users.Change(do); err != nil {
 		return false, c.Fail(saidOfUser(err, name))
 	}
@@ -200,7 +202,12 @@ func userCmdlets() []cmdlet.Cmdlet {
 	}
 
 	return []cmdlet.Cmdlet{
-		named(cmdlet.Cmdlet{Name: "Get-LocalUser", Aliases: []string{"glu"}, Run: getUsers, About: "the local accounts"}),
+		named(cmdlet.Cmdlet{
+			Name:    "Get-LocalUser",
+			Aliases: []string{"glu"},
+			Run:     getUsers,
+			About:   "the local accounts",
+		}),
 		named(cmdlet.Cmdlet{
 			Name: "New-LocalUser", Aliases: []string{"nlu"}, Run: newUser, WhatIf: userDeeds("Create new local user"),
 			Values: []string{"password", "fullname", "description"},

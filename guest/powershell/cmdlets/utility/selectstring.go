@@ -194,7 +194,8 @@ func matching(line string, patterns []*pattern.Pattern) (*pattern.Pattern, error
 
 // selectedLine returns a line that a pattern matches; nil: none does, as -NotMatch asks.
 func selectedLine(c *cmdlet.Call, line inputLine, file string, matched *pattern.Pattern) (*object.Object, error) {
-	name, path, source := "InputStream", "InputStream", ""
+	name, path := "InputStream", "InputStream"
+	source := ""
 	if file != "" {
 		name, path = filepath.Base(file), file
 	}

@@ -114,7 +114,9 @@ func (u Users) Change(name string, how func(one *User)) (Users, error) {
 }
 
 func sorted(u Users) Users {
-	slices.SortStableFunc(u, func(a, b User) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+	slices.SortStableFunc(u, func(a, b User) int {
+		return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
+	})
 	return u
 }
 

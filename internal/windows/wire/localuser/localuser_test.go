@@ -17,10 +17,10 @@ func TestUsers(t *testing.T) {
 	if err != nil || len(users) != 4 {
 		t.Fatalf("a host where nothing was changed: %v, %v", users, err)
 	}
-	if users, err = users.Add(User{Name: "bob", FullName: "Bob B.", Enabled: true}); err != nil {
+	if users, err = users.Add(User{Name: "bob", FullName: "Bob B."}); err != nil {
 		t.Fatal(err)
 	}
-	if users, err = users.Change("BOB", func(one *User) { one.Name, one.Enabled = "Robert", false }); err != nil {
+	if users, err = users.Change("BOB", func(one *User) { one.Name, one.Enabled = "Robert", true }); err != nil {
 		t.Fatal(err)
 	}
 	if err := Write(file, users); err != nil {
@@ -30,7 +30,7 @@ func TestUsers(t *testing.T) {
 	if diff := cmp.Diff(users, again); diff != "" || err != nil {
 		t.Fatalf("read again: %v, %s", err, diff)
 	}
-	if one, there := again.Find("robert"); !there || one.FullName != "Bob B." || one.Enabled {
+	if one, there := again.Find("robert"); !there || one.FullName != "Bob B." || !one.Enabled {
 		t.Errorf("%+v, %v", one, there)
 	}
 
