@@ -14,6 +14,8 @@ func SupportRows() []support.Row {
 		gotest    = "https://pkg.go.dev/cmd/go#hdr-Test_packages"
 
 		containers = "https://docs.docker.com/reference/cli/docker/container/"
+		images     = "https://docs.docker.com/reference/cli/docker/image/"
+		commands   = "https://docs.docker.com/reference/cli/docker/"
 		restarts   = "https://docs.docker.com/engine/containers/start-containers-automatically/"
 		volumes    = "https://docs.docker.com/engine/storage/volumes/"
 		health     = "https://docs.docker.com/reference/dockerfile/#healthcheck"
@@ -75,13 +77,13 @@ func SupportRows() []support.Row {
 		row("--restart", support.Partly,
 			"no, on-failure[:TIMES], always and unless-stopped, with -d and with Docker's pauses; each time with the C: of its image. An engine that begins after its end or kill, with the next command, has them begin again; nothing starts it with the machine. Not one whose image was made of a FOLDER", restarts),
 		row("docker container ls, inspect", support.Partly,
-			"Docker's columns and fields, as far as there is something to say; --format takes templates, json and table. Filters but expose, is-task, isolation; no sizes", containers+"ls/"),
+			"Docker's columns and fields, as far as there is something to say; --format takes templates, json and table. Filters but expose, is-task, isolation; no sizes. inspect has the container's own address (NetworkSettings)", containers+"ls/"),
 		row("docker container logs", support.Supported,
 			"-f, -n, --since, --until, -t. A log has at most 30 MB, then its beginning goes; a line is there when it has ended", containers+"logs/"),
 		row("docker container exec", support.Partly,
 			"-d, -i, -t, -e, --env-file, -w. -u takes the container's own user alone: Wine has one in a container. -d with -i or -t is refused", containers+"exec/"),
 		row("docker container stop, kill, wait, rm, prune", support.Supported,
-			"stop is CTRL_SHUTDOWN_EVENT; kill -s knows KILL, INT and TERM; rm has -f and -v", containers+"stop/"),
+			"stop is CTRL_SHUTDOWN_EVENT, -t and --time its time; kill -s knows KILL, INT and TERM; rm has -f and -v, prune the filters until, label and label!", containers+"stop/"),
 		row("docker container start, restart", support.Partly,
 			"it begins anew, in the background, with what it was run with, but with the C: of its image, which is said: what it had written there went with its program. Not one whose image was made of a FOLDER; start has no -a and -i", containers+"start/"),
 		row("docker container rename, port", support.Supported,
@@ -89,15 +91,19 @@ func SupportRows() []support.Row {
 		row("docker container stats", support.Supported,
 			"processors, memory, network, disks, and Linux processes, Wine's own among them; the columns are those of Linux containers", containers+"stats/"),
 		row("docker container cp", support.Partly,
-			"files and folders, of a container that runs, by its own tar.exe as its user; no links, sparse files, owners and no -, the archive", containers+"cp/"),
+			"files and folders, of a container that runs, by its own tar.exe as its user; no links, sparse files, owners and no -, the archive, which is refused with the tar that does it", containers+"cp/"),
 		row("docker container attach, top", support.Partly,
 			"attach hears from now on and passes on Ctrl-C, but no input; top is the container's tasklist.exe", containers+"attach/"),
 		row("docker container commit, create, diff, export, pause, update", support.Not,
 			"refused, with what to do instead; export, pause and update Docker refuses too for Windows containers", containers),
 		row("the engine's end", support.Supported,
 			"containers end with it: told to end, it notes how; killed, they are listed with exit code 255, as by Docker, and --rm is heeded. It does not end while one runs", engineEnds),
+		row("docker image ls, inspect, history, prune, load, save, rm, tag, pull, push", support.Partly,
+			"with --run; Docker's filters, fields and templates, history without the layers' sizes; rm takes the one name of an image that has others. save has one image, pull and push no --all-tags", images),
+		row("docker login, search, network, events, system, compose, swarm and others", support.Not,
+			"not here: each is refused with the command that does it, as `mullion system prune` with the prunes of containers, images and volumes", commands),
 		row("docker system prune", support.Partly,
-			"`mullion down --run` ends the engine with all containers, and removes its images too; volumes with a name stay, unless --volumes is given", reference),
+			"`mullion container prune`, `mullion image prune --run` and `mullion volume prune`; `mullion down --run` ends the engine with all containers, and removes its images too; volumes with a name stay, unless --volumes is given", reference),
 		row("--gpus, --cap-add, --privileged and others of Linux", support.Not, "refused: Windows containers have none", reference),
 	}
 }

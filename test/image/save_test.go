@@ -78,3 +78,46 @@ func TestSaveAndTag(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestUntag: an image loses the one name, for all its builds, and the digests of its repository with that one's last
+// tag; its last name, an ID and what is not there are left alone.
+func TestUntag(t *testing.T) {
+	c := startContainerd(t, t.TempDir())
+	hub := newHub(t)
+	app := makeLayer(t, entry{name: "Files/"}, entry{name: "Hives/"}, entry{name: "Files/app.exe", body: "MZ"})
+	ref := hub.push(t, "team/app:v1", makeImage(t, "windows", v2022, part{layer: app, history: "COPY app.exe"}))
+	s := open(t, c, v2022)
+	info, err := s.Pull(t.Context(), ref, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const own = "mullion.local/own:v2"
+	if err := s.Tag(t.Context(), ref, own); err != nil {
+		t.Fatal(err)
+	}
+
+	if kept, err := s.Untag(t.Context(), info.ID); kept != nil || err == nil {
+		t.Errorf("by its ID: %q, %v", kept, err)
+	}
+	kept, err := s.Untag(t.Context(), ref)
+	if err != nil || !slices.Equal(kept, []string{own}) {
+		t.Fatalf("%q, %v", kept, err)
+	}
+	left, err := s.Get(t.Context(), own)
+	if err != nil || !slices.Equal(left.RepoTags, []string{own}) || left.ID != info.ID {
+		t.Errorf("%q, %v", left.RepoTags, err)
+	}
+	if len(left.RepoDigests) != 1 || !strings.HasPrefix(left.RepoDigests[0], "mullion.local/own@") {
+		t.Errorf("its digests are %q", left.RepoDigests)
+	}
+
+	if kept, err := s.Untag(t.Context(), own); kept != nil || err != nil {
+		t.Errorf("of its last name: %q, %v", kept, err)
+	}
+	if _, err := s.Get(t.Context(), own); err != nil {
+		t.Errorf("its last name is gone: %v", err)
+	}
+	if _, err := s.Untag(t.Context(), ref); !errdefs.IsNotFound(err) {
+		t.Errorf("once more: %v", err)
+	}
+}

@@ -16,7 +16,7 @@ import (
 func KeptAuth(ctx context.Context, ref string) (*image.Auth, error) {
 	named, err := name.ParseReference(ref)
 	if err != nil {
-		return nil, exit.Misuse(err, "")
+		return nil, exit.Misuse(err, "an image's name is like registry.example/team/app:v1, in small letters")
 	}
 
 	kept, err := authn.Resolve(ctx, authn.DefaultKeychain, named.Context())

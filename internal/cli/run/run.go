@@ -15,6 +15,7 @@ import (
 	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/engine"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/invoke"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/single"
@@ -227,6 +228,9 @@ func authFor(ctx context.Context, client *single.Client, ask single.Run) (*image
 	}
 
 	auth, err := engine.KeptAuth(ctx, ask.Image)
+	if own, ok := errors.AsType[*exit.Error](err); ok {
+		return nil, engine.Failed(own.Err, own.Remedy)
+	}
 	if err != nil {
 		return nil, engine.Failed(err, "")
 	}
