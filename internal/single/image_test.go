@@ -13,7 +13,8 @@ func TestNotFoundSaysWhatToDo(t *testing.T) {
 	k := &container{ask: Run{Image: "app:v1"}}
 	for _, cause := range []error{errdefs.ErrNotFound, errors.New("dial tcp: no such host")} {
 		refusal, ok := errors.AsType[*Refusal](k.notFound(cause))
-		if !ok || refusal.Code != CodeFailed || !strings.Contains(refusal.Remedy, "`mullion image build FOLDER -t app:v1 --run`") {
+		const does = "`mullion image build FOLDER -t app:v1 --run`"
+		if !ok || refusal.Code != CodeFailed || !strings.Contains(refusal.Remedy, does) {
 			t.Errorf("%v: %+v", cause, refusal)
 		}
 	}
