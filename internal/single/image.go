@@ -121,7 +121,8 @@ func (k *container) notFound(err error) error {
 		r.Remedy = "build it for amd64; with Docker: --platform windows/amd64"
 	default:
 		r.Remedy = cmp.Or(image.RegistryRemedy(k.ask.Image, err), "`mullion image ls --run` lists the images that are "+
-			"here; `mullion image build FOLDER -t "+k.ask.Image+" --run` makes one, `mullion image load --run FILE` loads one")
+			"here; `mullion image build FOLDER -t "+k.ask.Image+" --run` makes one, `mullion image load --run FILE` "+
+			"loads one")
 	}
 
 	return r
