@@ -18,7 +18,7 @@ func TestNotFoundSaysWhatToDo(t *testing.T) {
 			t.Errorf("%v: %+v", cause, refusal)
 		}
 	}
-	own := &Refusal{Code: CodeFailed, Message: "--pull never", Remedy: "load it"}
+	own := &Refusal{Message: "--pull never", Remedy: "load it"}
 	if got := k.notFound(own); !errors.Is(got, own) {
 		t.Errorf("what has a remedy became %v", got)
 	}

@@ -50,8 +50,8 @@ func (a *commands) list() *cobra.Command {
 
 --filter keeps those that fit: ` + filterNames + `.
 
---format is a template of Go with .Repository, .Tag, .Digest, .ID, .CreatedAt, .CreatedSince, .Size and .OSVersion; json;
-or table and a template, for columns with headings.`,
+--format is a template of Go with .Repository, .Tag, .Digest, .ID, .CreatedAt, .CreatedSince, .Size and .OSVersion;
+json; or table and a template, for columns with headings.`,
 		Example: `  mullion image ls --run
   mullion image ls --run -q --filter dangling=true
   mullion image ls --format 'table {{.Repository}}\t{{.Tag}}\t{{.Size}}'`,

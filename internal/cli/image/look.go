@@ -199,8 +199,9 @@ func (a looks) prune() *cobra.Command {
 		Use:   "prune --run [flags]",
 		Short: "Remove images of single containers that have no name, or with -a that no container has",
 		Long: `Removes images of single containers that have no name any more, or with -a all that no container has, running or not.
---filter label=NAME[=VALUE] and until=TIME (24h, or 2026-01-31T12:00:00Z) keep the others; an image of ` + "`mullion image build`" + ` says that it was made in
-1970, unless SOURCE_DATE_EPOCH was set then. Those of a cluster its kubelets remove when the disk fills.`,
+--filter label=NAME[=VALUE] and until=TIME (24h, or 2026-01-31T12:00:00Z) keep the others; an image that was built here
+says that it was made in 1970, unless SOURCE_DATE_EPOCH was set then. Those of a cluster its kubelets remove when the
+disk fills.`,
 		Example: "  mullion image prune --run -f\n  mullion image prune --run -af --filter until=24h",
 		Args:    cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {

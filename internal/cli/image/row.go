@@ -162,48 +162,68 @@ func isNamed(i image.Info, pattern string) bool {
 // filterNames are the keys of --filter with their values.
 const filterNames = "before=IMAGE, dangling=true|false (without a name), label=NAME[=VALUE], reference=PATTERN, since=IMAGE"
 
+// chosen are values of --filter by their keys, and the times that some of them mean.
+type chosen struct {
+	values        map[string][]string
+	before, since time.Time
+}
+
 // filterOf reads values of --filter (https://docs.docker.com/reference/cli/docker/image/ls/#filter): of one key one value
 // has to fit, of labels all.
 func filterOf(given []string, all []image.Info) (fits func(image.Info) bool, err error) {
-	values := map[string][]string{}
-	made := func(value string) (at time.Time) {
-		found := found(all, value)
-		if len(found) == 0 {
-			err = fmt.Errorf("there is no image %q", value)
-			return at
-		}
-		return created(found[0])
-	}
-	bounds := map[string]time.Time{}
-
+	c := chosen{values: map[string][]string{}}
 	for _, text := range given {
 		key, value, ok := strings.Cut(text, "=")
-		switch {
-		case !ok:
+		if !ok {
 			err = fmt.Errorf("invalid argument %q: want KEY=VALUE", text)
-		case key == "before" || key == "since":
-			bounds[key] = made(value)
-		case key == "dangling" && !slices.Contains([]string{"true", "1", "false", "0"}, value):
-			err = fmt.Errorf("invalid filter 'dangling=%s'", value)
-		case key != "dangling" && key != "label" && key != "reference":
-			err = fmt.Errorf("invalid filter '%s'", key)
+		} else {
+			err = c.take(key, value, all)
 		}
 		if err != nil {
 			return nil, exit.Misuse(fmt.Errorf("--filter: %w", err), "`mullion image ls --help` has the keys and their values")
 		}
-		values[key] = append(values[key], value)
 	}
+	return c.fits, nil
+}
 
-	one := func(key string, is func(value string) bool) bool {
-		return len(values[key]) == 0 || slices.ContainsFunc(values[key], is)
+// take reads a value.
+func (c *chosen) take(key, value string, all []image.Info) (err error) {
+	switch key {
+	case "before":
+		c.before, err = madeAt(all, value)
+	case "since":
+		c.since, err = madeAt(all, value)
+	case "dangling":
+		if !slices.Contains([]string{"true", "1", "false", "0"}, value) {
+			err = fmt.Errorf("invalid filter 'dangling=%s'", value)
+		}
+	case "label", "reference":
+	default:
+		err = fmt.Errorf("invalid filter '%s'", key)
 	}
-	return func(i image.Info) bool {
-		at, before, since := created(i), bounds["before"], bounds["since"]
-		return (before.IsZero() || at.Before(before)) && (since.IsZero() || at.After(since)) &&
-			hasLabels(i, values["label"]) &&
-			one("dangling", func(value string) bool { return dangling(i) == (value == "true" || value == "1") }) &&
-			one("reference", func(value string) bool { return isNamed(i, value) })
-	}, nil
+	c.values[key] = append(c.values[key], value)
+	return err
+}
+
+// madeAt returns when the image that a filter names was made.
+func madeAt(all []image.Info, name string) (time.Time, error) {
+	these := found(all, name)
+	if len(these) == 0 {
+		return time.Time{}, fmt.Errorf("there is no image %q", name)
+	}
+	return created(these[0]), nil
+}
+
+// fits reports whether an image is one of those that are chosen.
+func (c *chosen) fits(i image.Info) bool {
+	one := func(key string, is func(value string) bool) bool {
+		return len(c.values[key]) == 0 || slices.ContainsFunc(c.values[key], is)
+	}
+	at := created(i)
+	return (c.before.IsZero() || at.Before(c.before)) && (c.since.IsZero() || at.After(c.since)) &&
+		hasLabels(i, c.values["label"]) &&
+		one("dangling", func(value string) bool { return dangling(i) == (value == "true" || value == "1") }) &&
+		one("reference", func(value string) bool { return isNamed(i, value) })
 }
 
 // dangling reports whether an image has no name.

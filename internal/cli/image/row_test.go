@@ -37,7 +37,9 @@ func someImages(now time.Time) []image.Info {
 // TestListByFormat prints what scripts read of `docker images`.
 func TestListByFormat(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	a, b, c := strings.Repeat("a", 12), strings.Repeat("b", 12), strings.Repeat("c", 12)
+	digits := func(digit string) string { return strings.Repeat(digit, 12) }
+	a, b := digits("a"), digits("b")
+	c := digits("c")
 	for _, tc := range []struct {
 		o        listOptions
 		template string
@@ -54,7 +56,7 @@ func TestListByFormat(t *testing.T) {
 		{o: listOptions{quiet: true}, filters: []string{"reference=*/team/*:v2", "reference=registry.example/db"}, want: a + "\n" + a + "\n" + b + "\n"},
 		{o: listOptions{quiet: true, name: "app"}, want: a + "\n" + a + "\n"},
 		{o: listOptions{quiet: true, name: "app:v2"}},
-		{o: listOptions{quiet: true, whole: true, name: "registry.example/db"}, want: "sha256:" + strings.Repeat("b", 64) + "\n"},
+		{o: listOptions{quiet: true, whole: true}, filters: []string{"reference=registry.example/db"}, want: "sha256:" + strings.Repeat("b", 64) + "\n"},
 		{template: "{{.Repository}}:{{.Tag}}", want: "app:v1\nregistry.example:5000/team/app:v2\nregistry.example/db:<none>\n<none>:<none>\n"},
 		{
 			template: `table {{.Repository}}\t{{.Size}}\t{{.CreatedSince}}`, filters: []string{"dangling=0"},
