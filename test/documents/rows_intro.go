@@ -52,7 +52,7 @@ func introNetwork() []Sample {
 		at(ping, Sample{
 			ID: "intro-exceptions", Kind: Settings, Level: Partly, With: "guide-webserver",
 			Text: `"ExceptionList": ["10.244.0.0/16", "10.96.0.0/12", "10.127.130.0/24"]`,
-			Why: "the default configuration has these three exceptions of this cluster's own networks; an edit holds for new pods until " +
+			Why: "the default configuration has these three exceptions of this cluster's own networks; an edit holds for new pods (TestExceptionList) until " +
 				"the node is started again, which writes the file anew: a cluster with `disableDefaultCNI` takes one of yours",
 			Steps: []Step{{
 				On: NodePowerShell, Run: `(Get-HnsEndpoint | ConvertTo-Json -Depth 8)`,
