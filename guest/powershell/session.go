@@ -249,7 +249,7 @@ func (s *Session) state(ctx context.Context) *session.State {
 
 	for _, e := range s.Environ {
 		if name, v, ok := strings.Cut(e, "="); ok && name != "" {
-			st.Env[strings.ToUpper(name)] = v
+			st.Inherit(name, v)
 		}
 	}
 

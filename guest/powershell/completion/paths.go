@@ -85,7 +85,7 @@ func (s Session) items(typed string, quote rune) (matches []string, is bool) {
 	switch strings.ToLower(drive) {
 	case "env":
 		for name := range s.State.Env {
-			names = append(names, name)
+			names = append(names, s.State.Spelled(name))
 		}
 	case "alias", "function", "variable":
 		names = s.Scope.Drive(strings.ToLower(drive)).Names()

@@ -163,7 +163,7 @@ func (k keptVariables) all() map[string]object.Value {
 	all := map[string]object.Value{}
 	if k.key == "" {
 		for name, v := range k.state.Env {
-			all[name] = v
+			all[k.state.Spelled(name)] = v
 		}
 		return all
 	}

@@ -53,6 +53,8 @@ type State struct {
 	// Steps is how many statements may run, and objects be output, before the session ends; 0: any number.
 	Steps int
 	kept  map[reflect.Type]any
+
+	spelled map[string]string // names of the environment as they are spelled, by those in Env
 }
 
 // Keep returns what a group of cmdlets keeps in a session, of a type of its own: empty at first.
@@ -67,14 +69,32 @@ func Keep[T any](s *State) *T {
 	return s.kept[kind].(*T)
 }
 
-// SetEnvironment sets a variable of the environment; an empty one is removed.
+// SetEnvironment sets a variable of the environment; an empty one is removed. One that is there keeps its spelling, as
+// with SetEnvironmentVariable of Windows.
 func (s *State) SetEnvironment(name, v string) {
-	name = strings.ToUpper(name)
-	s.Env[name] = v
+	s.Inherit(name, v)
 	if v == "" {
+		name = strings.ToUpper(name)
 		delete(s.Env, name)
+		delete(s.spelled, name)
 	}
 }
+
+// Inherit takes a variable of the environment, which may be empty.
+func (s *State) Inherit(name, v string) {
+	upper := strings.ToUpper(name)
+	s.Env[upper] = v
+	if s.spelled == nil {
+		s.spelled = map[string]string{}
+	}
+	if _, there := s.spelled[upper]; !there {
+		s.spelled[upper] = name
+	}
+}
+
+// Spelled returns a name of Env as whoever made the variable has spelled it: names are compared without regard to case,
+// and programs are shown them as they are.
+func (s *State) Spelled(name string) string { return cmp.Or(s.spelled[name], name) }
 
 // Close ends what the script has left open.
 func (s *State) Close() {
@@ -165,7 +185,7 @@ func (s *State) Runs(name string) bool {
 func (s *State) Environ() []string {
 	var env []string
 	for name, v := range s.Env {
-		env = append(env, name+"="+v)
+		env = append(env, s.Spelled(name)+"="+v)
 	}
 	return env
 }

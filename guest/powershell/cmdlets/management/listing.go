@@ -195,7 +195,7 @@ func variables(c *cmdlet.Call, name string) error {
 	t := object.NewTable(false)
 	for _, n := range slices.Sorted(maps.Keys(c.State.Env)) {
 		if re.MatchString(n) {
-			t.Set(n, c.State.Env[n])
+			t.Set(c.State.Spelled(n), c.State.Env[n])
 		}
 	}
 
