@@ -5,6 +5,7 @@ package cgroup_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,6 +32,28 @@ func TestLimitMemoryToChildren(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	// in runs a script in a cgroup, which goes on when its input is closed.
+	in := func(name, script string) (goOn func() error) {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c",
+			"echo $$ > "+folderOf("memory", name)+"/cgroup.procs && echo in && read x; "+script)
+		stdin, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(stdout, make([]byte, len("in\n"))); err != nil {
+			t.Fatal(err)
+		}
+		return func() error { return errors.Join(stdin.Close(), cmd.Wait()) }
+	}
+	defer func(end func() error) { _ = end() }(in(pod+"/stays", "exit"))
+
 	// left returns how many leave their file, of the most.
 	left := func(limited bool) int {
 		files := filepath.Join("/dev/shm", fmt.Sprintf("mullion-test-left-%d-%t", os.Getpid(), limited))
@@ -40,17 +63,16 @@ func TestLimitMemoryToChildren(t *testing.T) {
 		defer os.RemoveAll(files)
 		for i := range most {
 			name := fmt.Sprintf("%s/leaves-%d", pod, i)
-			err := cgroup.LimitMemory(name, each)
-			if err == nil && limited {
-				err = cgroup.LimitMemoryToChildren(pod, 0)
-			}
-			if err != nil {
+			if err := cgroup.LimitMemory(name, each); err != nil {
 				t.Fatal(err)
 			}
-
-			script := fmt.Sprintf("echo $$ > %s/cgroup.procs && head -c %dM /dev/zero > %s/%d",
-				folderOf("memory", name), leaves, files, i)
-			err = exec.CommandContext(t.Context(), "sh", "-c", script).Run()
+			goOn := in(name, fmt.Sprintf("head -c %dM /dev/zero > %s/%d", leaves, files, i))
+			if limited {
+				if err := cgroup.LimitMemoryToChildren(pod, 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := goOn()
 			remove(t, name)
 			if err != nil {
 				return i
@@ -70,6 +92,7 @@ func TestLimitMemoryToChildren(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(folderOf("memory", pod), "open"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	defer func(end func() error) { _ = end() }(in(pod+"/open", "exit"))
 	if err := cgroup.LimitMemoryToChildren(pod, 0); err != nil {
 		t.Fatal(err)
 	}

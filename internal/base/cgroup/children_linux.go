@@ -15,10 +15,10 @@ import (
 // noLimit is more than any limit: cgroup v1 writes one that is none as the number of bytes in 2^51 pages or more.
 const noLimit = 1 << 60
 
-// LimitMemoryToChildren bounds the memory of a cgroup by what the cgroups that are in it now may hold together. A limit
-// of its own matters for what they leave behind: memory in a file that somebody still has open stays when its cgroup
-// goes, and counts for the cgroup above alone. One of them that is called as the cgroup itself counts with own bytes.
-// If another one has no limit, the cgroup has none.
+// LimitMemoryToChildren bounds the memory of a cgroup by what the cgroups in it that have processes now may hold
+// together. A limit of its own matters for what they leave behind: memory in a file that somebody still has open stays
+// when the processes of its cgroup have ended. One of them that is called as the cgroup itself counts with own bytes. If
+// another one has no limit, the cgroup has none.
 //
 // What is over a lower limit is killed in the cgroup (v2), or the limit stays as it was (v1). Without the controller the
 // error is ErrNoController.
@@ -64,16 +64,12 @@ func memoryOfChildren(all []Hierarchy, cgroup string, own int64) (sum int64, err
 			if !e.IsDir() {
 				continue
 			}
-			if e.Name() == filepath.Base(cgroup) {
-				sum += own
-				continue
-			}
-			limit, err := readLimit(filepath.Join(dir, e.Name(), file))
-			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
-				continue // it has gone
-			}
+			limit, err := limitOfChild(filepath.Join(dir, e.Name()), file)
 			if err != nil {
 				return 0, err
+			}
+			if limit > 0 && e.Name() == filepath.Base(cgroup) {
+				limit = own
 			}
 			sum = min(sum+limit, noLimit)
 		}
@@ -81,6 +77,19 @@ func memoryOfChildren(all []Hierarchy, cgroup string, own int64) (sum int64, err
 	}
 
 	return 0, ErrNoController
+}
+
+// limitOfChild returns the limit of a cgroup, by its folder and the file; 0 if nothing runs there.
+func limitOfChild(dir, file string) (int64, error) {
+	processes, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	var limit int64
+	if err == nil && len(processes) > 0 {
+		limit, err = readLimit(filepath.Join(dir, file))
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
+		return 0, nil // it has gone
+	}
+	return limit, err
 }
 
 // readLimit reads a file with a limit of bytes; it is noLimit if that is none.

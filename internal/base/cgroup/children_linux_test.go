@@ -26,7 +26,10 @@ func TestMemoryOfChildren(t *testing.T) {
 		"memory/pod/one/memory.limit_in_bytes": "100\n", "memory/open/one/memory.limit_in_bytes": "9223372036854771712\n",
 	} {
 		write(name, text)
+		write(filepath.Join(filepath.Dir(name), "cgroup.procs"), "7\n")
 	}
+	write("pod/ended/memory.max", "1000\n") // nothing runs there
+	write("pod/ended/cgroup.procs", "")
 
 	v2 := []Hierarchy{{Dir: dir, V2: true}}
 	v1 := []Hierarchy{{Dir: filepath.Join(dir, "pids")}, {Dir: filepath.Join(dir, "memory")}}

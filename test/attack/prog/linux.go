@@ -89,6 +89,7 @@ const (
 	sysWrite                = 1
 	sysOpen                 = 2
 	sysClose                = 3
+	sysFstat                = 5
 	sysMmap                 = 9
 	sysMunmap               = 11
 	sysSigprocmask          = 14
@@ -105,6 +106,7 @@ const (
 	sysAccept               = 43
 	sysSendto               = 44
 	sysSendmsg              = 46
+	sysRecvmsg              = 47
 	sysBind                 = 49
 	sysListen               = 50
 	sysGetsockname          = 51
@@ -124,6 +126,10 @@ const (
 	sysUnlink               = 87
 	sysLink                 = 86
 	sysSymlink              = 88
+	sysReadlink             = 89
+	sysChmod                = 90
+	sysFchmod               = 91
+	sysFchown               = 93
 	sysSetpgid              = 109
 	sysPtrace               = 101
 	sysSyslog               = 103
@@ -158,6 +164,7 @@ const (
 	sysGettid               = 186
 	sysSetxattr             = 188
 	sysIOSetup              = 206
+	sysGetdents64           = 217
 	sysTimerCreate          = 222
 	sysClockSettime         = 227
 	sysEpollCtl             = 233
@@ -170,6 +177,7 @@ const (
 	sysInotifyInit          = 253
 	sysInotifyAddWatch      = 254
 	sysMigratePages         = 256
+	sysOpenat               = 257
 	sysUnshare              = 272
 	sysVmsplice             = 278
 	sysMovePages            = 279
@@ -192,6 +200,7 @@ const (
 	sysProcessVMReadv       = 310
 	sysKcmp                 = 312
 	sysFinitModule          = 313
+	sysRenameat2            = 316
 	sysSeccomp              = 317
 	sysSchedSetattr         = 314
 	sysMemfdCreate          = 319
@@ -224,6 +233,9 @@ const (
 	sockSeqpacket           = 5
 	sockPacket              = 10
 )
+
+// msgDontwait is MSG_DONTWAIT, and fSetLease F_SETLEASE.
+const msgDontwait, fSetLease = 0x40, 1024
 
 // waitAll is __WALL: children of any kind.
 const waitAll = 0x40000000

@@ -13,7 +13,9 @@ import (
 )
 
 const usage = `usage: attack list | calls [NAME...] | reach ADDRESS... | plant FOLDER TARGET... | bomb NAME |
-	starvers | sweep ask|root|few [NAME...] | keep NAME | disk NAME | exchange TARGET FILE... | writable | serve`
+	starvers | sweep ask|root|few [NAME...] | keep NAME | disk NAME | exchange TARGET FILE... | writable | serve |
+	hold SOCKET | hand SOCKET MEBIBYTES|own | impostor | lease FILE... |
+	link TARGET NAME | swap FOLDER TARGET`
 
 // result is a line of output.
 type result struct {
@@ -70,6 +72,21 @@ func run(args []string) error {
 		return writable()
 	case "serve":
 		return serve()
+	case "hold":
+		return hold(args[0])
+	case "hand":
+		return hand(args[0], args[1])
+	case "impostor":
+		return impostor()
+	case "lease":
+		return lease(args)
+	case "link":
+		if code := call(sysSymlink, args[0], args[1]); code < 0 {
+			return fmt.Errorf("link to %s: error %d of Linux", args[0], -code)
+		}
+		return nil
+	case "swap":
+		return swap(args[0], args[1])
 	}
 
 	return errors.New(usage)
