@@ -170,7 +170,11 @@ func (m *Model) Call(r Request) (Reply, error) {
 		return reply, err
 	}
 	if r.Name != "" && m.Changed() {
-		m.answered.pending = &Answered{Name: r.Name, Object: reply.Object, Text: reply.Text}
+		m.answered.pending = &Answered{
+			Name:   r.Name,
+			Object: reply.Object,
+			Text:   reply.Text,
+		}
 	}
 	return reply, nil
 }

@@ -109,7 +109,8 @@ func (s *Service) hand(ctx context.Context, c net.Conn, answer []byte,
 	then func(ctx context.Context, c net.Conn, answer []byte),
 ) {
 	_ = c.SetDeadline(time.Time{})
-	if ctx.Err() != nil { // the deadline that ended the reads may just have been overwritten; the answer is still written
+	// The deadline that ended the reads may just have been overwritten. The answer is still written.
+	if ctx.Err() != nil {
 		_ = c.SetReadDeadline(time.Unix(1, 0))
 	}
 	then(ctx, c, answer)

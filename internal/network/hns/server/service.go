@@ -48,8 +48,8 @@ type Config struct {
 // Computed is an answer of the Host Compute Service.
 type Computed struct {
 	hns.Reply
-	// Then, unless nil, writes the answer, and has the connection of the call until it returns. It is told of one that has
-	// failed by the connection.
+	// Then, unless nil, writes the answer, and has the connection of the call until it returns. It is told of one that
+	// has failed by the connection.
 	Then func(ctx context.Context, c net.Conn, answer []byte)
 }
 

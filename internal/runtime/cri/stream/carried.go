@@ -400,8 +400,8 @@ func (k *Keeper) connect(c net.Conn, r *bufio.Reader, req request) {
 	_ = writeJSON(c, response{}) // whether the client still hears it or not
 }
 
-// awaitTaken returns when all output of a program has been taken, or nothing more comes for a while, as when what the
-// program has left running holds its streams open. A reader that is slow is waited for as long as it lives. Of a program
+// awaitTaken returns when all output of a program has been taken, or nothing more comes for a while, as when what it
+// has left running holds its streams open. A reader that is slow is waited for as long as it lives. Of a program
 // that is not there nothing is left to take.
 func (k *Keeper) awaitTaken(ctx context.Context, id string) {
 	for _, number := range []int{Stdout, Stderr} {

@@ -199,8 +199,8 @@ func TestConnectWithoutConnection(t *testing.T) {
 	k.letGo(streams)
 }
 
-// TestConnectAgain: whoever ends before he has given a connection away leaves the stream to the next one, which may have
-// the program's output.
+// TestConnectAgain: whoever ends before he has given a connection away leaves the stream to the next one, which may
+// have the program's output.
 func TestConnectAgain(t *testing.T) {
 	testrun.Once(t, testrun.Loss)
 	dir, ctx := t.TempDir(), t.Context()
@@ -212,7 +212,11 @@ func TestConnectAgain(t *testing.T) {
 	if _, err := c.Ensure(ctx); err != nil {
 		t.Fatal(err)
 	}
-	streams := Streams{ID: "p", Stdout: filepath.Join(dir, "out"), Carried: 1 << Stdout}
+	streams := Streams{
+		ID:      "p",
+		Stdout:  filepath.Join(dir, "out"),
+		Carried: 1 << Stdout,
+	}
 	if err := c.Carry(ctx, streams); err != nil {
 		t.Fatal(err)
 	}

@@ -132,8 +132,8 @@ func (c *Client) Carry(ctx context.Context, s Streams) error {
 var ErrRefused = errors.New("the keeper does not take the connection")
 
 // Connect gives the keeper a connection for a stream of a program, by its number. The caller's own end may be closed
-// afterwards; a stream has one connection. The keeper writes the greeting to it first: whoever is at the other end has it
-// only when the connection does not depend on the caller any more.
+// afterwards; a stream has one connection. The keeper writes the greeting to it first: whoever is at the other end has
+// it only when the connection does not depend on the caller any more.
 func (c *Client) Connect(ctx context.Context, id string, number int, conn interface {
 	io.Writer
 	syscall.Conn

@@ -172,21 +172,8 @@ func (k *Keeper) do(ctx context.Context, req request) error {
 		return k.open(ctx, req.Streams)
 	case opCarry:
 		return k.carry(ctx, req.Streams)
-	case opEndInput:
-		if one, err := k.carrying(req.ID, Stdin); err == nil { // else it has ended
-			one.endInput(req.Awaits)
-		}
-		return nil
-
-	case opAwaitInput:
-		return k.awaitInput(ctx, req.ID)
-	case opAwaitTaken:
-		k.awaitTaken(ctx, req.ID)
-		return nil
-	case opLetGo:
-		k.letGo(req.Streams)
-		return nil
-
+	case opEndInput, opAwaitInput, opAwaitTaken, opLetGo:
+		return k.doCarried(ctx, req)
 	case opQuit, opPing:
 		return nil
 	case opForget:
@@ -219,6 +206,23 @@ func (k *Keeper) do(ctx context.Context, req request) error {
 	default:
 		return fmt.Errorf("unknown operation %q", req.Op)
 	}
+}
+
+// doCarried does what is asked for the streams of a program.
+func (k *Keeper) doCarried(ctx context.Context, req request) error {
+	switch req.Op {
+	case opEndInput:
+		if one, err := k.carrying(req.ID, Stdin); err == nil { // else it has ended
+			one.endInput(req.Awaits)
+		}
+	case opAwaitInput:
+		return k.awaitInput(ctx, req.ID)
+	case opAwaitTaken:
+		k.awaitTaken(ctx, req.ID)
+	case opLetGo:
+		k.letGo(req.Streams)
+	}
+	return nil
 }
 
 func (k *Keeper) find(id string) (*kept, error) {
