@@ -5,6 +5,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"mullion.dev/mullion/internal/base/testrun"
@@ -28,6 +29,11 @@ nodes:
   count: 2
 `
 
+// containerdConformanceYAML is the same with kubelets that call upstream's containerd.exe.
+var containerdConformanceYAML = strings.NewReplacer("count: 2", "count: 2\n  runtime: containerd",
+	"mullion-conformance", "mullion-ctdconform", "10.207.", "10.217.", "10.208.", "10.67.", "10.209.", "10.167.").
+	Replace(conformanceYAML)
+
 // conformanceSuite is the suite that is run; each of its specs has to pass. As in upstream's jobs, a failing spec is
 // tried a second time: the machines of CI are shared, and some specs have timeouts of seconds.
 const conformanceSuite = "smoke"
@@ -37,13 +43,26 @@ const conformanceSuite = "smoke"
 func TestConformance(t *testing.T) {
 	testrun.Once(t, "its specs have a second attempt of their own")
 	needs(t)
+	conforms(t, conformanceYAML)
+}
+
+// TestFieldConformanceContainerd runs the same suite where both Windows nodes have runtime: containerd.
+func TestFieldConformanceContainerd(t *testing.T) {
+	testrun.Once(t, "its specs have a second attempt of their own")
+	needs(t, program("containerd-windows/containerd-shim-runhcs-v1.exe", "containerd.exe", "containerd-windows"))
+	conforms(t, containerdConformanceYAML)
+}
+
+// conforms runs the suite on a cluster of its own.
+func conforms(t *testing.T, yaml string) {
+	t.Helper()
 	bin := built.Dir(t)
 	if _, err := os.Stat(filepath.Join(bin, "e2e", "e2e.test")); err != nil {
 		t.Fatalf("run `make build e2e` first: %v", err)
 	}
 
 	c := newCluster(t)
-	c.bringUp(t, conformanceYAML)
+	c.bringUp(t, yaml, "--wait", "15m") // containerd.exe is slower
 
 	results := filepath.Join(built.Repository(), "conformance-results")
 	before, err := result.History(results, conformanceSuite)

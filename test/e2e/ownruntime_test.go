@@ -15,20 +15,21 @@ import (
 	"mullion.dev/mullion/internal/base/testrun"
 )
 
-// ownRuntimeYAML is a cluster with a node whose kubelet calls containerd.exe, one with Mullion's own runtime, and a
-// Linux node.
+// ownRuntimeYAML is a cluster whose proxy for pulling is not there, with a node whose kubelet calls containerd.exe, one
+// with Mullion's own runtime, and a Linux node.
 const ownRuntimeYAML = `apiVersion: mullion.dev/v1alpha1
 kind: Cluster
 name: mullion-ctdnode
 networking: {underlaySubnet: 10.219.0.0/24, podSubnet: 10.69.0.0/16, serviceSubnet: 10.169.0.0/16}
+proxy: {httpsProxy: 'http://10.219.0.1:9'}
 nodes:
 - {os: linux, taint: true}
 - {name: ctd-1, runtime: containerd}
 - {name: own-1}
 `
 
-// ownRuntimePods are a pod of an image that stands in for Windows' base, one that is to be a HostProcess pod, and one
-// that is to have a virtual machine, on the node with containerd.exe.
+// ownRuntimePods are a pod of an image that stands in for Windows' base, one of an image to be pulled, one that is to
+// be a HostProcess pod, and one that is to have a virtual machine, on the node with containerd.exe.
 const ownRuntimePods = `apiVersion: v1
 kind: Pod
 metadata: {name: base, labels: {app: base}}
@@ -39,6 +40,14 @@ spec:
     image: mcr.microsoft.com/windows/nanoserver:ltsc2025
     imagePullPolicy: IfNotPresent
     command: [cmd, /c, 'echo hello from %COMPUTERNAME%& ping -n 3600 127.0.0.1 >nul']
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: pulled}
+spec:
+  nodeName: ctd-1
+  containers:
+  - {name: c, image: 'registry.example.com/app:1'}
 ---
 apiVersion: v1
 kind: Pod
@@ -99,7 +108,7 @@ func TestFieldContainerdNode(t *testing.T) {
 
 // refusesOnContainerd looks for the events that say why pods do not run.
 func (c cluster) refusesOnContainerd(t *testing.T) {
-	for pod, why := range map[string]string{"hyperv": "utility VM", "hostprocess": "job object"} {
+	for pod, why := range map[string]string{"pulled": "proxyconnect tcp: dial tcp 10.219.0.1:9", "hyperv": "utility VM", "hostprocess": "job object"} {
 		poll(t, 2*settle, func(ctx context.Context) error {
 			out, err := c.mullion(ctx, t, "kubectl", "get", "events", "--field-selector", "involvedObject.name="+pod,
 				"-o", "jsonpath={range .items[*]}{.reason}: {.message}{\"\\n\"}{end}")

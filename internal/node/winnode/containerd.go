@@ -38,6 +38,8 @@ const (
 	containerdConfig = "/" + containerdDir + "/config.toml"
 	certsDir         = "/" + containerdDir + "/certs.d"
 	containerdLogDir = "var/log/" + Containerd
+	// containerdEnv has the variables by which it finds the HTTP proxy for pulling.
+	containerdEnv = "/" + containerdDir + "/environment"
 )
 
 // sandboxImage is the image of pods' first containers: the node's pause image, or that of Mullion's making.
@@ -126,6 +128,13 @@ func (c Config) writeContainerd() error {
 		return err
 	}
 
+	var environ strings.Builder
+	for _, variable := range c.PullEnviron {
+		environ.WriteString(variable + "\n")
+	}
+	if err := node.WriteFile(containerdEnv, []byte(environ.String()), 0o600); err != nil { // it may have a password
+		return err
+	}
 	return node.WriteFile(containerdConfig, []byte(c.containerdTOML()), fs.FileMode(0o600))
 }
 
@@ -136,6 +145,7 @@ func (c Config) containerdUnit() component.Component {
 	}
 
 	keep := c.keeper(Containerd)
+	keep.Environment = c.node().Path(containerdEnv)
 	s := c.kept(keep, func(context.Context) ([]string, error) {
 		return []string{
 			c.node().Path("/" + containerdDir + "/containerd.exe"),

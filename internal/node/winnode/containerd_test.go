@@ -102,6 +102,29 @@ func TestContainerdForgetsRegistries(t *testing.T) {
 	}
 }
 
+// containerd.exe finds the cluster's proxy by variables of its service; its command line, which everybody sees, does
+// not have them. Without a proxy it has none, also where an earlier start had one.
+func TestContainerdProxy(t *testing.T) {
+	c := withContainerd(t)
+	if err := os.MkdirAll(c.drive(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, all := range [][]string{{"HTTPS_PROXY=http://user:secret@proxy.example:3128", "NO_PROXY=.svc"}, nil} {
+		c.PullEnviron = all
+		if err := c.writeContainerd(); err != nil {
+			t.Fatal(err)
+		}
+		file := c.drive(containerdEnv)
+		text, err := os.ReadFile(file)
+		if err != nil || !slices.Equal(strings.Fields(string(text)), all) {
+			t.Errorf("the variables are %q, %v; want %q", text, err, all)
+		}
+		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("their file, which may have passwords: %v, %v", info, err)
+		}
+	}
+}
+
 // A process is a host's own if it is in the host's network namespace.
 func TestInHost(t *testing.T) {
 	c := sample(t)

@@ -41,6 +41,8 @@ type System interface {
 	Watch(ctx context.Context) error
 	// Output makes a file the standard output and the standard error of a service.
 	Output(service, file string) error
+	// Environ gives a service variables beside the machine's, and takes those that it had.
+	Environ(service string, variables []string) error
 	// Line is a command line of a program with its arguments.
 	Line(args []string) string
 	// Ended returns a channel that is closed when the process of that id has ended, or an error if there is none.
@@ -105,12 +107,24 @@ func prepare(m services.Manager, system System, o Options) (services.Handle, err
 
 	err = errors.Join(stop(h), h.Change(change), h.Describe(o.Description),
 		h.SetFailure(services.Failure{Actions: []services.Action{{Type: services.ActionRestart, Delay: restartDelay}}}),
-		system.Output(o.Name, o.Log))
+		system.Output(o.Name, o.Log), o.setEnvironment(system))
 	if err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
 
 	return h, nil
+}
+
+// setEnvironment gives the service the variables of its file.
+func (o Options) setEnvironment(system System) error {
+	if o.Environment == "" {
+		return nil
+	}
+	text, err := os.ReadFile(o.Environment)
+	if err != nil {
+		return fmt.Errorf("read the environment of the service: %w", err)
+	}
+	return system.Environ(o.Name, strings.Fields(string(text)))
 }
 
 // start starts a service, again if it does not answer in time, as on a machine that is busy: what it needs is in the

@@ -25,6 +25,11 @@ func (s system) Output(service, file string) error {
 	return nil
 }
 
+func (s system) Environ(service string, variables []string) error {
+	s[service+" environment"] = strings.Join(variables, " ")
+	return nil
+}
+
 func (system) Watch(context.Context) error { return nil }
 
 func (system) Line(args []string) string { return strings.Join(args, " ") }
@@ -43,9 +48,12 @@ func options(t *testing.T) keeper.Options {
 
 func TestParse(t *testing.T) {
 	want := options(t)
-	got, err := keeper.Parse(want.Args())
-	if err != nil || got.Name != want.Name || got.State != want.State || !slices.Equal(got.Command, want.Command) {
-		t.Errorf("%+v, %v", got, err)
+	for _, want.Environment = range []string{"", `C:\a file`} {
+		got, err := keeper.Parse(want.Args())
+		if err != nil || got.Name != want.Name || got.State != want.State || got.Environment != want.Environment ||
+			!slices.Equal(got.Command, want.Command) {
+			t.Errorf("%+v, %v", got, err)
+		}
 	}
 	for _, args := range [][]string{{}, {"--name", "x"}, {"--what", "x"}, {"--name", "x", "--log", "l", "--state", "s", "--"}} {
 		if _, err := keeper.Parse(args); err == nil {
@@ -310,4 +318,30 @@ func TestRunAsksSeldom(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A service has the variables of its file, and none of those that it had when the file is empty; it does not start
+// without the file that it is to have them from.
+func TestEnvironment(t *testing.T) {
+	for text, want := range map[string]string{"A=1\nB=http://user:pass@proxy:1\n": "A=1 B=http://user:pass@proxy:1", "": ""} {
+		o, told := options(t), system{}
+		o.Environment = filepath.Join(t.TempDir(), "environment")
+		if err := os.WriteFile(o.Environment, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := keeper.Run(ctx, &servicestest.Manager{}, told, o, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		if got, set := told["kubelet environment"]; got != want || !set {
+			t.Errorf("the service has %q, %t; want %q", got, set, want)
+		}
+	}
+
+	o, told := options(t), system{}
+	o.Environment = filepath.Join(t.TempDir(), "absent")
+	if err := keeper.Run(t.Context(), &servicestest.Manager{}, told, o, io.Discard); err == nil {
+		t.Error("it starts without its environment")
+	}
 }

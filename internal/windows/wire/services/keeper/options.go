@@ -15,6 +15,9 @@ type Options struct {
 	Name, Description string
 	// Log is the file that the service writes to, State the one that says how it is.
 	Log, State string
+	// Environment is a file with variables, a line NAME=value each, that the service has beside the machine's; empty:
+	// the service's stay as they are. They may have passwords, which a command line would show to everybody.
+	Environment string
 	// Command is the service's program with its arguments.
 	Command []string
 }
@@ -29,8 +32,11 @@ const (
 
 // Args returns the arguments that Parse reads.
 func (o Options) Args() []string {
-	args := []string{"--name", o.Name, "--description", o.Description, "--log", o.Log, "--state", o.State, "--"}
-	return append(args, o.Command...)
+	args := []string{"--name", o.Name, "--description", o.Description, "--log", o.Log, "--state", o.State}
+	if o.Environment != "" {
+		args = append(args, "--environment", o.Environment)
+	}
+	return append(append(args, "--"), o.Command...)
 }
 
 // Parse reads the program's arguments.
@@ -42,13 +48,14 @@ func Parse(args []string) (Options, error) {
 	flags.StringVar(&o.Description, "description", "", "")
 	flags.StringVar(&o.Log, "log", "", "")
 	flags.StringVar(&o.State, "state", "", "")
+	flags.StringVar(&o.Environment, "environment", "", "")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
 
 	o.Command = flags.Args()
 	if o.Name == "" || o.Log == "" || o.State == "" || len(o.Command) == 0 {
-		return o, errors.New("usage: mullion-service --name NAME --description TEXT --log FILE --state FILE -- PROGRAM [ARG…]")
+		return o, errors.New("usage: mullion-service --name NAME --description TEXT --log FILE --state FILE [--environment FILE] -- PROGRAM [ARG…]")
 	}
 	return o, nil
 }

@@ -22,6 +22,11 @@ func (local) Watch(ctx context.Context) error {
 // Output implements System.
 func (local) Output(service, file string) error { return services.SetOutput(service, file) }
 
+// Environ implements System.
+func (local) Environ(service string, variables []string) error {
+	return services.SetEnvironment(service, variables)
+}
+
 // Line implements System.
 func (local) Line(args []string) string { return windows.ComposeCommandLine(args) }
 
