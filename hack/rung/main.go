@@ -292,7 +292,7 @@ func tagsOf(rung string) []string {
 	case "pure":
 		return nil
 	case "field":
-		return []string{"kernel", "wine", "cluster"}
+		return []string{"kernel", "wine", "cluster", "conformance"}
 	}
 	return []string{rung}
 }

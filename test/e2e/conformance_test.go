@@ -49,7 +49,8 @@ func TestConformance(t *testing.T) {
 // TestFieldConformanceContainerd runs the same suite where both Windows nodes have runtime: containerd.
 func TestFieldConformanceContainerd(t *testing.T) {
 	testrun.Once(t, "its specs have a second attempt of their own")
-	needs(t, program("containerd-windows/containerd-shim-runhcs-v1.exe", "containerd.exe", "containerd-windows"))
+	needs(t, program("e2e/e2e.test", "Kubernetes' tests", "e2e"),
+		program("containerd-windows/containerd-shim-runhcs-v1.exe", "containerd.exe", "containerd-windows"))
 	conforms(t, containerdConformanceYAML)
 }
 
