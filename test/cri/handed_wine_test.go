@@ -214,7 +214,8 @@ func TestLeases(t *testing.T) {
 	}
 
 	began := time.Now()
-	if _, err := n.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{ContainerId: id, Timeout: 2}); err != nil {
+	stop := &runtimeapi.StopContainerRequest{ContainerId: id, Timeout: 2}
+	if _, err := n.StopContainer(t.Context(), stop); err != nil {
 		t.Error(err)
 	}
 	st := n.waitExit(t, id)

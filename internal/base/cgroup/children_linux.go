@@ -17,11 +17,11 @@ const noLimit = 1 << 60
 
 // LimitMemoryToChildren bounds the memory of a cgroup by what the cgroups in it that have processes now may hold
 // together. A limit of its own matters for what they leave behind: memory in a file that somebody still has open stays
-// when the processes of its cgroup have ended. One of them that is called as the cgroup itself counts with own bytes. If
-// another one has no limit, the cgroup has none.
+// when the processes of its cgroup have ended. One of them that is called as the cgroup itself counts with own bytes.
+// If another one has no limit, the cgroup has none.
 //
-// What is over a lower limit is killed in the cgroup (v2), or the limit stays as it was (v1). Without the controller the
-// error is ErrNoController.
+// What is over a lower limit is killed in the cgroup (v2), or the limit stays as it was (v1). Without the controller
+// the error is ErrNoController.
 // https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-ownership
 func LimitMemoryToChildren(cgroup string, own int64) error {
 	all, err := Hierarchies()

@@ -53,6 +53,8 @@ type running interface {
 	rootfs(ctx context.Context, id string, views *containerViews) (*typesapi.Mount, error)
 	// limit sets the limits of a container that is made and not started, whose first process is pid.
 	limit(ctx context.Context, id string, pid uint32) error
+	// limitsChanged sets what follows from the limits of a container, when these have changed.
+	limitsChanged(ctx context.Context, id string) error
 	// killExec kills a program of an exec with all that it has started, and returns how many processes these were.
 	killExec(ctx context.Context, id, exec string) (int, error)
 }

@@ -107,6 +107,8 @@ func (hostProcess) user(id uint32) specs.User {
 // limit sets none: the user namespace and the network are those of others, too.
 func (hostProcess) limit(context.Context, string, uint32) error { return nil }
 
+func (hostProcess) limitsChanged(context.Context, string) error { return nil }
+
 // labelHostPID holds the process id of the host for which a container was made: the id changes when the host is started
 // again.
 const labelHostPID = "mullion.dev/host-pid"

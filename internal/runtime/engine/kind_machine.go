@@ -111,6 +111,8 @@ func (m machine) ids(Container) IDRange { return m.e.opts.IDs }
 // limit sets none: the container is in another kernel.
 func (machine) limit(context.Context, string, uint32) error { return nil }
 
+func (machine) limitsChanged(context.Context, string) error { return nil }
+
 // killExec has the guest find the processes.
 func (m machine) killExec(ctx context.Context, id, exec string) (int, error) {
 	_, err := m.e.client.TaskService().Kill(ctx, &tasksapi.KillRequest{

@@ -9,13 +9,13 @@ import (
 )
 
 // A container's memory is not always free when the container has ended: a file in memory lives as long as somebody has
-// it open, and a container can hand open files to the others of its pod, by a socket in a volume. Such memory counts for
-// no container any more, but for the pod. So a pod has a limit too: what those of its containers that run may use
+// it open, and a container can hand open files to the others of its pod, by a socket in a volume. Such memory counts
+// for no container any more, but for the pod. So a pod has a limit too: what those of its containers that run may use
 // together, as on Linux nodes (kubelets' cgroups of pods). Each start of a container sets it anew.
 
-// limitPodMemory limits the memory of the pod of a container that has been made, or runs. A pod of which a container has
-// no limit has none; nor has a container that belongs to no pod one more. Where the kernel does not count memory, the
-// cluster has said so in its log.
+// limitPodMemory limits the memory of the pod of a container that has been made, or runs. A pod of which a container
+// has no limit has none; nor has a container that belongs to no pod one more. Where the kernel does not count memory,
+// the cluster has said so in its log.
 func (e *Engine) limitPodMemory(ctx context.Context, id string) error {
 	spec, err := e.specOf(ctx, id)
 	if err != nil {

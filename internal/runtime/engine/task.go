@@ -138,10 +138,10 @@ func (e *Engine) Update(ctx context.Context, id string, r Resources) error {
 	if errdefs.IsNotFound(err) {
 		return nil
 	}
-	if _, ordinary := k.(process); err == nil && ordinary {
-		err = e.limitPodMemory(ctx, id)
+	if err != nil {
+		return err
 	}
-	return err
+	return k.limitsChanged(ctx, id)
 }
 
 // ExecSpec is a program to be run in a running container, as its user.

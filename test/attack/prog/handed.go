@@ -131,7 +131,8 @@ func hand(path, what string) error {
 		for _, name := range []string{"mnt", "net", "pid", "ipc", "uts", "user", "cgroup"} {
 			files = append(files, call(sysOpen, "/proc/self/ns/"+name, oRDONLY, 0))
 		}
-		files = append(files, call(sysPidfdOpen, call(sysGetpid), 0), call(sysOpen, "/proc/self/fd/1", oWRONLY|oNonblock, 0))
+		files = append(files, call(sysPidfdOpen, call(sysGetpid), 0),
+			call(sysOpen, "/proc/self/fd/1", oWRONLY|oNonblock, 0))
 	default:
 		return errors.New(usage)
 	}

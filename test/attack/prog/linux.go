@@ -200,7 +200,6 @@ const (
 	sysProcessVMReadv       = 310
 	sysKcmp                 = 312
 	sysFinitModule          = 313
-	sysRenameat2            = 316
 	sysSeccomp              = 317
 	sysSchedSetattr         = 314
 	sysMemfdCreate          = 319

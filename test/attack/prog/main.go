@@ -15,7 +15,7 @@ import (
 const usage = `usage: attack list | calls [NAME...] | reach ADDRESS... | plant FOLDER TARGET... | bomb NAME |
 	starvers | sweep ask|root|few [NAME...] | keep NAME | disk NAME | exchange TARGET FILE... | writable | serve |
 	hold SOCKET | hand SOCKET MEBIBYTES|own | impostor | lease FILE... |
-	link TARGET NAME | swap FOLDER TARGET`
+	link TARGET NAME`
 
 // result is a line of output.
 type result struct {
@@ -85,8 +85,6 @@ func run(args []string) error {
 			return fmt.Errorf("link to %s: error %d of Linux", args[0], -code)
 		}
 		return nil
-	case "swap":
-		return swap(args[0], args[1])
 	}
 
 	return errors.New(usage)

@@ -187,21 +187,3 @@ func entries(folder string) (all []string) {
 	})
 	return all
 }
-
-// swap has a folder and a link to a target change places for ever.
-func swap(folder, target string) error {
-	link := folder + ".other"
-	call(sysMkdir, folder, 0o777)
-	call(sysUnlink, link)
-	if code := call(sysSymlink, target, link); code < 0 {
-		return fmt.Errorf("link to %s: error %d of Linux", target, -code)
-	}
-	fmt.Println("swapping")
-	for n := 0; ; n++ {
-		call(sysRenameat2, atFDCWD, folder, atFDCWD, link, 2) // RENAME_EXCHANGE
-		kept = nil
-		if n%4096 == 0 {
-			time.Sleep(time.Millisecond)
-		}
-	}
-}
