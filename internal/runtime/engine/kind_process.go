@@ -55,7 +55,9 @@ func (p process) limit(ctx context.Context, id string, pid uint32) error {
 	return errors.Join(userns.Limit(ctx, pid), p.e.limitSocketsOf(ctx, id), p.e.limitPodMemory(ctx, id))
 }
 
-func (p process) limitsChanged(ctx context.Context, id string) error { return p.e.limitPodMemory(ctx, id) }
+func (p process) limitsChanged(ctx context.Context, id string) error {
+	return p.e.limitPodMemory(ctx, id)
+}
 
 // killExec finds the processes by link.ExecMarker, because a Windows process is, on Linux, no child of the process that
 // started it.
