@@ -61,17 +61,20 @@ func TestLimitMemoryToChildren(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer os.RemoveAll(files)
+
 		for i := range most {
 			name := fmt.Sprintf("%s/leaves-%d", pod, i)
 			if err := cgroup.LimitMemory(name, each); err != nil {
 				t.Fatal(err)
 			}
+
 			goOn := in(name, fmt.Sprintf("head -c %dM /dev/zero > %s/%d", leaves, files, i))
 			if limited {
 				if err := cgroup.LimitMemoryToChildren(pod, 0); err != nil {
 					t.Fatal(err)
 				}
 			}
+
 			err := goOn()
 			remove(t, name)
 			if err != nil {

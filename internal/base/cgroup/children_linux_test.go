@@ -38,8 +38,13 @@ func TestMemoryOfChildren(t *testing.T) {
 		all  []Hierarchy
 		want int64
 	}{
-		{"/pod", v2, 137}, {"/open", v2, noLimit}, {"/none", v2, 0}, {"/odd", v2, -1}, {"/gone", v2, -1},
-		{"/pod", v1, 100}, {"/open", v1, noLimit},
+		{"/pod", v2, 137},
+		{"/open", v2, noLimit},
+		{"/none", v2, 0},
+		{"/odd", v2, -1},
+		{"/gone", v2, -1},
+		{"/pod", v1, 100},
+		{"/open", v1, noLimit},
 	} {
 		got, err := memoryOfChildren(tt.all, tt.name, 7)
 		if err != nil {

@@ -133,6 +133,7 @@ func lease(files []string) error {
 				call(sysClose, fd)
 				delete(taken, name)
 			}
+
 			fd := call(sysOpen, name, oRDWR|oNonblock, 0)
 			if fd >= 0 {
 				call(sysFcntl, fd, 10, 23) // F_SETSIG: SIGURG, which ends nobody
@@ -144,9 +145,11 @@ func lease(files []string) error {
 				}
 				fd = code
 			}
+
 			if fd == eagain && strings.HasPrefix(name, folder+"exec-") {
 				fd = replace(name)
 			}
+
 			if last, ok := said[name]; !ok || last != fd {
 				said[name] = fd
 				fmt.Println("lease", name, fd)
