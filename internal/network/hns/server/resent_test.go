@@ -29,7 +29,7 @@ func TestSentAgain(t *testing.T) {
 	testrun.Once(t, testrun.Loss)
 	var data []byte
 	next := 0
-	begin := func(state *[]byte) *Service {
+	begin := func(t *testing.T, state *[]byte) *Service {
 		t.Helper()
 		s, _ := open(t, filepath.Join(t.TempDir(), "unused"))
 		cfg := s.cfg
@@ -41,7 +41,7 @@ func TestSentAgain(t *testing.T) {
 		}
 		return s
 	}
-	ask := func(s *Service, r hns.Request) hns.Reply {
+	ask := func(t *testing.T, s *Service, r hns.Request) hns.Reply {
 		t.Helper()
 		reply, err := s.Call(t.Context(), r)
 		if err != nil {
@@ -50,10 +50,10 @@ func TestSentAgain(t *testing.T) {
 		return reply
 	}
 
-	s := begin(&data)
-	net := ask(s, named(1, "HcnCreateNetwork", "", l2bridge)).Object
-	ns := ask(s, named(2, "HcnCreateNamespace", "", `{"Type":"Host"}`)).Object
-	ep := ask(s, named(3, "HcnCreateEndpoint", net, `{}`)).Object
+	s := begin(t, &data)
+	net := ask(t, s, named(1, "HcnCreateNetwork", "", l2bridge)).Object
+	ns := ask(t, s, named(2, "HcnCreateNamespace", "", `{"Type":"Host"}`)).Object
+	ep := ask(t, s, named(3, "HcnCreateEndpoint", net, `{}`)).Object
 	former := bytes.Clone(data)
 
 	for _, r := range []hns.Request{
@@ -65,9 +65,9 @@ func TestSentAgain(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(r.Name[30:], r.Function), func(t *testing.T) {
 			data := bytes.Clone(former)
-			s := begin(&data)
+			s := begin(t, &data)
 			begun := len(data)
-			want := ask(s, r)
+			want := ask(t, s, r)
 			if begun == len(data) {
 				t.Fatal("it changes nothing: the test says nothing")
 			}
@@ -75,14 +75,14 @@ func TestSentAgain(t *testing.T) {
 			for part := range 8 { // the last is all of it
 				cut := begun + (len(data)-begun)*part/7
 				torn := bytes.Clone(data[:cut])
-				second := begin(&torn)
-				got := ask(second, r)
+				second := begin(t, &torn)
+				got := ask(t, second, r)
 				if cut == len(data) && (got.Object != want.Object || got.Text != want.Text) {
 					t.Errorf("it is answered %+v, and was %+v", got, want)
 				}
-				again := ask(second, r) // its answer was lost, too
-				third := begin(&torn)
-				last := ask(third, r)
+				again := ask(t, second, r) // its answer was lost, too
+				third := begin(t, &torn)
+				last := ask(t, third, r)
 				if again.Object != got.Object || last.Object != got.Object || last.Text != got.Text {
 					t.Errorf("answers: %+v, %+v, %+v", got, again, last)
 				}
