@@ -66,8 +66,8 @@ func (p *pair) figures() []figure {
 func median(values []float64) float64 { return slices.Sorted(slices.Values(values))[len(values)/2] }
 
 // against measures the start of Windows pods against that of Linux pods with the same program, one at a time, ten and
-// fifty at once. Kubelets look at their containers once a second and ask for their readiness as often, so one pod's time says
-// little.
+// fifty at once. Kubelets look at their containers once a second and ask for their readiness as often, so one pod's
+// time says little.
 func (b *bench) against(ctx context.Context) ([]figure, error) {
 	one := newPair("a pod created to Ready", "≤ 1.0")
 	ten := newPair("ten pods at once, created to all Ready", "≤ 1.1")

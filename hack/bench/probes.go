@@ -37,8 +37,10 @@ func (b *bench) probes(ctx context.Context) ([]figure, error) {
 	for _, side := range []struct{ what, os, node, image, command string }{
 		{"Linux: a static program", "linux", "linux-1", "mullion.local/bench-linux:v1", `"/webserver","-h"`},
 		{"Windows: cmd /c exit 0", "windows", "win-1", "mullion.local/webserver:v1", `"cmd","/c","exit 0"`},
-		{"Windows: powershell -Command exit 0", "windows", "win-1", "mullion.local/webserver:v1",
-			`"powershell","-Command","exit 0"`},
+		{
+			"Windows: powershell -Command exit 0", "windows", "win-1", "mullion.local/webserver:v1",
+			`"powershell","-Command","exit 0"`,
+		},
 	} {
 		spec := fmt.Sprintf(execProbed, side.os, side.image, side.command, probeEach)
 		got, err := b.probedBy(ctx, side.what, side.node, onNode(spec, side.node))
@@ -54,8 +56,16 @@ func (b *bench) probes(ctx context.Context) ([]figure, error) {
 func (b *bench) probedBy(ctx context.Context, what, node, spec string) ([]figure, error) {
 	what = fmt.Sprintf("%d pods with a probe every %d s, %s: ", probed, probeEach, what)
 	ready := figure{what: what + "created to all Ready", unit: "s"}
-	least := figure{what: what + "Ready at least, in a minute", asked: strconv.Itoa(probed), unit: "pods"}
-	late := figure{what: what + "99 of 100 are answered within", asked: "≤ 0.5 s", unit: "s"}
+	least := figure{
+		what:  what + "Ready at least, in a minute",
+		asked: strconv.Itoa(probed),
+		unit:  "pods",
+	}
+	late := figure{
+		what:  what + "99 of 100 are answered within",
+		asked: "≤ 0.5 s",
+		unit:  "s",
+	}
 	cost := figure{what: what + "processor time a second, with that of the idle cluster", unit: "s"}
 
 	used, err := b.processors()

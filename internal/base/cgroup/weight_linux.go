@@ -95,7 +95,9 @@ func WeighOwn(node string) error {
 
 // weighs reports whether a hierarchy has a controller that weighs, or counts what is weighed. In cgroup v1 a process is
 // moved in these only: whose limits it keeps in the others does not change.
-func (h Hierarchy) weighs() bool { return slices.ContainsFunc([]string{"cpu", "cpuacct", "blkio"}, h.mayHave) }
+func (h Hierarchy) weighs() bool {
+	return slices.ContainsFunc([]string{"cpu", "cpuacct", "blkio"}, h.mayHave)
+}
 
 // Prefer makes cmd start in the cgroup of that name, as Place does and on the same terms, but for the weight of the
 // cgroup alone. If the cgroup is not there, cmd starts where the caller is: it works all the same.

@@ -139,17 +139,20 @@ const few = 32
 func (s *staleFlows) queries() []flowQuery {
 	var all []flowQuery
 	for to := range s.vips {
-		all = append(all, flowQuery{family: familyOf(to.Addr()), protocol: netplan.UDP, to: to})
+		all = append(all, udpTo(familyOf(to.Addr()), to))
 	}
 	for node := range s.nodes {
-		to := netip.AddrPortFrom(netip.Addr{}, node.port)
-		all = append(all, flowQuery{family: node.family, protocol: netplan.UDP, to: to})
+		all = append(all, udpTo(node.family, netip.AddrPortFrom(netip.Addr{}, node.port)))
 	}
 
 	begun := map[family]flowQuery{}
 	for to := range s.begun {
 		f := familyOf(to.Addr())
-		q := flowQuery{family: f, protocol: netplan.TCP, unanswered: true}
+		q := flowQuery{
+			family:     f,
+			protocol:   netplan.TCP,
+			unanswered: true,
+		}
 		if _, another := begun[f]; !another {
 			q.to = to
 		}
@@ -157,6 +160,15 @@ func (s *staleFlows) queries() []flowQuery {
 	}
 
 	return slices.AppendSeq(all, maps.Values(begun))
+}
+
+// udpTo asks for the flows of UDP to an address and port.
+func udpTo(f family, to netip.AddrPort) flowQuery {
+	return flowQuery{
+		family:   f,
+		protocol: netplan.UDP,
+		to:       to,
+	}
 }
 
 // forget removes the flows from the kernel's connection tracking.

@@ -42,9 +42,9 @@ func (f family) number() uint8 {
 type flowQuery struct {
 	family   family
 	protocol netplan.Protocol
-	// to, unless its port is 0, is where they were opened to. An address that is none stands for all. IPv6 addresses are
-	// not asked for: Linux 6.18 then answers with all flows except the matching ones (see TestIPv6UDPFlowsMove), so that
-	// all flows to the port are found.
+	// to, unless its port is 0, is where they were opened to. An address that is none stands for all. IPv6 addresses
+	// are not asked for: Linux 6.18 then answers with all flows except the matching ones (see TestIPv6UDPFlowsMove), so
+	// that all flows to the port are found.
 	to netip.AddrPort
 	// unanswered leaves out those that had a packet back.
 	unanswered bool

@@ -21,7 +21,12 @@ func TestEphemeralStartsAgain(t *testing.T) {
 		}
 	}
 
-	o := overlay{upper: at("fs"), work: at("work"), lower: []string{at("lower")}, rest: []string{volatile}}
+	o := overlay{
+		upper: at("fs"),
+		work:  at("work"),
+		lower: []string{at("lower")},
+		rest:  []string{volatile},
+	}
 	start := func() error {
 		options := "lowerdir=" + o.lower[0] + ",upperdir=" + o.upper + ",workdir=" + o.work + "," + o.rest[0]
 		if err := unix.Mount("overlay", at("root"), "overlay", 0, options); err != nil {

@@ -121,8 +121,8 @@ func (e *Engine) layersOf(ctx context.Context, id string) (overlay, error) {
 // (https://docs.kernel.org/filesystems/overlayfs.html#volatile-mount).
 const volatile = "volatile"
 
-// mountAgain allows that an overlay is mounted once more. The kernel marks the work folder of a volatile one and refuses
-// it from then on, because the machine could have crashed. A container that has not started may be tried again.
+// mountAgain allows that an overlay is mounted once more. The kernel marks the work folder of a volatile one and
+// refuses it from then on, because the machine could have crashed. A container that has not started may be tried again.
 func (o overlay) mountAgain() error {
 	if !slices.Contains(o.rest, volatile) {
 		return nil
