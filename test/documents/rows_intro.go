@@ -11,7 +11,8 @@ func introDocument() Document {
 const (
 	introServices = "Node processes as native Windows services"
 	introNssm     = "Node processes by nssm.exe"
-	bareFlannel   = "not on a node of `mullion up`, which makes the network; TestFieldFlannelBare does it on bare hosts, and pods reach each other"
+	noFlannel     = "`mullion up` makes the network; where flannel does, TestFieldFlannel has upstream's flanneld.exe in a HostProcess pod, " +
+		"with flags of its own, and the plugin reads the subnet.env that it writes"
 )
 
 // at returns a sample of the introduction; commands are for the node, as most there are.
@@ -61,7 +62,7 @@ func introNetwork() []Sample {
 		at(deleted, Sample{
 			ID: "intro-hostname-override", Text: `C:\k\kube-proxy.exe --hostname-override=$(hostname)`, Level: Partly, Origin: Prose,
 			Why: "kube-proxy runs with its node's name already, by its configuration; the line is not run a second time beside it, " +
-				"$(hostname) is the node's name. On bare hosts TestFieldFlannelBare has nssm start kube-proxy.exe with it",
+				"$(hostname) is the node's name",
 			Steps: []Step{{On: NodePowerShell, Run: `"--hostname-override=$(hostname)"`, Want: `^--hostname-override=win-1\s*$`}},
 		}),
 		at(adapter, Sample{
@@ -125,11 +126,11 @@ func introFlannel() []Sample {
 			}},
 		}),
 		at(waiting, Sample{
-			ID: "intro-flanneld", Level: NotRun, Why: bareFlannel,
+			ID: "intro-flanneld", Level: NotRun, Why: noFlannel,
 			Text: `C:\flannel\flanneld.exe --kubeconfig-file=c:\k\config --iface=<Windows_Worker_Node_IP> --ip-masq=1 --kube-subnet-mgr=1`,
 		}),
 		at(subnet, Sample{
-			ID: "intro-subnet-env", Kind: Settings, Level: NotRun, Why: bareFlannel,
+			ID: "intro-subnet-env", Kind: Settings, Level: NotRun, Why: noFlannel,
 			Text: "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.4.1/24\nFLANNEL_MTU=1500\nFLANNEL_IPMASQ=true",
 		}),
 	}

@@ -101,7 +101,7 @@ func introNssmRows() []Sample {
 		}),
 		bare(introNssm, Sample{
 			ID: "intro-nssm-flanneld", Text: `nssm install flanneld C:\flannel\flanneld.exe`, Level: Partly,
-			Why: "the service is made and not started: flanneld.exe is another project's program, and not on this host. TestFieldFlannelBare, which has it, starts it",
+			Why: "the service is made and not started: flanneld.exe is another project's program, and not on this host (TestFieldFlannel runs it in a pod)",
 			Steps: []Step{
 				says(`nssm install flanneld C:\flannel\flanneld.exe`, "installed successfully"),
 				says("nssm remove flanneld confirm", "removed successfully"),
