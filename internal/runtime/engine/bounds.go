@@ -26,7 +26,7 @@ const (
 func Bounds() []Bound {
 	tasks, terminals := strconv.Itoa(mostTasks), mostTerminals[len("max="):]
 	return []Bound{
-		{"memory", "what its containers that run may have together", "nine tenths of the machine's for a node's pods, or the node's `memory`", "cgroup"},
+		{"memory", "what its containers that run may have together; none if one of them has no limit", "nine tenths of the machine's for a node's pods, or the node's `memory`", "cgroup"},
 		{"processes and threads", tasks, "70 % of the machine's for the nodes", "cgroup"},
 		{"`/tmp`, `/dev/shm`, `/run`", counted, "", "size of `tmpfs`"},
 		{"bytes in sockets of TCP and UDP, not yet read", "a quarter of what the machine's may hold before Linux keeps " +

@@ -91,6 +91,7 @@ type Engine struct {
 	swap       bool               // whether the machine counts swap
 	processors *cgroup.Processors // nil: the machine does not weigh them
 	hives      sync.Mutex
+	podMemory  sync.Mutex // of the sums of limits
 	boots      boots
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"path"
 
 	"mullion.dev/mullion/internal/base/cgroup"
@@ -25,9 +26,13 @@ func (e *Engine) limitPodMemory(ctx context.Context, id string) error {
 	if pod == path.Clean(e.opts.CgroupParent) {
 		return nil
 	}
+
+	// The later of two sums is the one that holds: a sum without a container that has just begun would end its pod.
+	e.podMemory.Lock()
+	defer e.podMemory.Unlock()
 	// A pause container is called as its pod, and the pod's manifest gives it no limit.
 	err = cgroup.LimitMemoryToChildren(pod, overhead)
-	if errors.Is(err, cgroup.ErrNoController) {
+	if errors.Is(err, cgroup.ErrNoController) || errors.Is(err, fs.ErrNotExist) { // a pod that has gone holds nothing
 		return nil
 	}
 	return err
