@@ -24,7 +24,7 @@ func powershellRows() []support.Row {
 				"of the statement that needs it, when it is reached: try catches it, and its text says that it is " +
 				"not part of Mullion's PowerShell. Of a command that is not found it is said that Windows has it, if it does. > and Out-File write " +
 				"UTF-16 with a mark (pwsh.exe, and powershell.exe where an image's is PowerShell 6: UTF-8 without). Integers " +
-				"have 64 bits, hash tables keep the order in which they were filled, hidden files are always shown, a " +
+				"have 64 bits, hash tables keep the order in which they were filled, a " +
 				"function has all its input before its first process block. The prompt edits lines as PSReadLine " +
 				"does, with completion by Tab of commands, parameters, their values, paths, variables, types and members, with colours and a " +
 				"history that ends with the session: nothing that was typed goes to a file, and there is no profile. Actions of events run between " +

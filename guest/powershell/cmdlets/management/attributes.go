@@ -7,6 +7,9 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
+// attributeHidden is [IO.FileAttributes]::Hidden.
+const attributeHidden = 2
+
 // wantedAttributes are the attributes that an item must have to be listed, one of several sets of them, each with
 // those that it must not have; nil: any.
 type wantedAttributes []struct{ has, hasNot int64 }
@@ -38,7 +41,7 @@ func newWanted(c *cmdlet.Call) (wantedAttributes, error) {
 	}
 
 	needed := int64(0)
-	for name, bit := range map[string]int64{"readonly": 1, "hidden": 2, "system": 4} {
+	for name, bit := range map[string]int64{"readonly": 1, "hidden": attributeHidden, "system": 4} {
 		if c.Flags[name] {
 			needed |= bit
 		}
@@ -68,4 +71,14 @@ func (w wantedAttributes) met(bits int64) bool {
 		}
 	}
 	return w == nil
+}
+
+// mention reports whether an attribute is asked for, or asked not to be there.
+func (w wantedAttributes) mention(bit int64) bool {
+	for _, one := range w {
+		if (one.has|one.hasNot)&bit != 0 {
+			return true
+		}
+	}
+	return false
 }

@@ -24,7 +24,7 @@ type listing struct {
 	files, folders   bool
 	depth            int64 // how many folders deep, -1 without a bound
 	attributes       wantedAttributes
-	hides            bool // hidden items, which only -Force and -Hidden show
+	hides            bool // hidden items, which only -Force, -Hidden and an -Attributes with Hidden show
 }
 
 func getChildItem(c *cmdlet.Call) error {
@@ -112,7 +112,7 @@ func newListing(c *cmdlet.Call) (*listing, error) {
 	if l.attributes, err = newWanted(c); err != nil {
 		return nil, err
 	}
-	l.hides = !c.Flags["force"] && l.attributes == nil
+	l.hides = !c.Flags["force"] && !l.attributes.mention(attributeHidden)
 	if v, ok := c.Values["depth"]; ok {
 		n, err := object.Integer(v)
 		if err != nil || n < 0 {
@@ -235,7 +235,7 @@ func (l *listing) folder(c *cmdlet.Call, dir, under string, depth int64) error {
 			return err
 		}
 		info, err := e.Info()
-		if err != nil || !l.shows(info) || (l.hides && provider.Attributes(info)&2 != 0) {
+		if err != nil || !l.shows(info) || (l.hides && provider.Attributes(info)&attributeHidden != 0) {
 			continue // gone since, or not asked for
 		}
 

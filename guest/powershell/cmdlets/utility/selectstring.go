@@ -118,7 +118,7 @@ func selectInFile(c *cmdlet.Call, t cmdlet.Target, patterns []*pattern.Pattern, 
 	return selectLines(c, lines, t.Full, patterns, context)
 }
 
-// selectLines outputs those of the lines that match, with -List the first of them alone. A line is shown once, however
+// selectLines outputs those of the lines that match, with -List the first of a file alone. A line is shown once, however
 // many matches it is near: before a match what no match has shown yet, after it what comes before the next one.
 func selectLines(
 	c *cmdlet.Call, lines []inputLine, file string, patterns []*pattern.Pattern, context around,
@@ -133,7 +133,7 @@ func selectLines(
 		if (p != nil) == c.Flags["notmatch"] {
 			continue
 		}
-		if found, by = append(found, i), append(by, p); c.Flags["list"] || c.Flags["quiet"] {
+		if found, by = append(found, i), append(by, p); (c.Flags["list"] && file != "") || c.Flags["quiet"] {
 			break
 		}
 	}

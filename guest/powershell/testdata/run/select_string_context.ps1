@@ -13,4 +13,5 @@ $m[0].Context.PostContext -join ','
 'a', 'b', 'c' | Select-String b -Context 1
 (sls line f -List).LineNumber
 @(sls line f, f -List).Count
+@('ab', 'ac' | sls a -List).Count
 try { sls x f -Context -1 } catch { "$_" }
