@@ -96,8 +96,12 @@ func TestUntag(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if kept, err := s.Untag(t.Context(), info.ID); kept != nil || err == nil {
+	if kept, err := s.Untag(t.Context(), info.ID); kept != nil || err != nil {
 		t.Errorf("by its ID: %q, %v", kept, err)
+	}
+	begun := strings.TrimPrefix(info.ID, "sha256:")[:12]
+	if kept, err := s.Untag(t.Context(), begun); kept != nil || err != nil {
+		t.Errorf("by the beginning of its ID: %q, %v", kept, err)
 	}
 	kept, err := s.Untag(t.Context(), ref)
 	if err != nil || !slices.Equal(kept, []string{own}) {

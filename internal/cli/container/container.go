@@ -256,7 +256,7 @@ func (a *commands) prune() *cobra.Command {
 func prunedOf(given []string, now time.Time) (p single.Pruned, err error) {
 	for _, text := range given {
 		key, value, ok := strings.Cut(text, "=")
-		if !ok {
+		if !ok || value == "" { // until= of an unset variable is not for all
 			return p, exit.Misuse(fmt.Errorf("--filter: invalid argument %q: want KEY=VALUE", text), "for example: --filter until=24h")
 		}
 		switch key {

@@ -371,6 +371,11 @@ func TestContainerCompletion(t *testing.T) {
 // TestPrunedOf reads values of prune's --filter.
 func TestPrunedOf(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, wrong := range []string{"until", "until=", "label=", "label!=", "until=never", "size=1"} {
+		if _, err := prunedOf([]string{wrong}, now); err == nil {
+			t.Errorf("--filter %s is taken", wrong)
+		}
+	}
 	got, err := prunedOf([]string{"until=24h", "label=team=web", "label=a", "label!=keep"}, now)
 	want := single.Pruned{
 		Until:     now.Add(-24 * time.Hour),

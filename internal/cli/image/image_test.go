@@ -47,7 +47,7 @@ func TestImageTable(t *testing.T) {
 			Size:        98_760_000,
 		},
 		linux,
-		{ID: id, Size: 5}, // nobody could name it
+		{ID: id, Size: 5_000_000}, // its ID alone names it
 	}
 
 	var out strings.Builder
@@ -61,7 +61,8 @@ func TestImageTable(t *testing.T) {
 		pad("example.com/a:v1") + "sha256:0123456789ab  10.0.20348.2762  98.8 MB\n" +
 		pad("example.com/a:v2") + "sha256:0123456789ab  10.0.20348.2762  98.8 MB\n" +
 		pad("example.com/a@sha256:12") + "sha256:0123456789ab  10.0.20348.2762  98.8 MB\n" +
-		pad(b) + "sha256:0123456789ab  linux            1.2 MB\n"
+		pad(b) + "sha256:0123456789ab  linux            1.2 MB\n" +
+		pad("<none>") + "sha256:0123456789ab                   5.0 MB\n"
 
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)

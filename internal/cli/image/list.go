@@ -25,6 +25,7 @@ import (
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/node/nodeimages"
 	"mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/single"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -119,7 +120,11 @@ func printImages(w io.Writer, list []image.Info, whole bool) error {
 		width = math.MaxInt8
 	}
 	for _, i := range list {
-		for _, ref := range append(slices.Clone(i.RepoTags), i.RepoDigests...) {
+		refs := append(slices.Clone(i.RepoTags), i.RepoDigests...)
+		if len(refs) == 0 {
+			refs = []string{none} // its ID names it
+		}
+		for _, ref := range refs {
 			fmt.Fprintf(t, "%s\t%.*s\t%s\t%.1f MB\n", stores.Named(ref), width, i.ID, stores.Named(systemOf(i)), float64(i.Size)/1e6)
 		}
 	}
@@ -200,10 +205,11 @@ func removeEach(env invoke.Env, refs []string, force bool, remove func(ref strin
 	for i, ref := range refs {
 		err := remove(ref)
 		missing := exit.Code(err) == exit.NotFound
+		_, refused := errors.AsType[*single.Refusal](err)
 		switch {
 		case err == nil:
 			continue
-		case len(refs) == 1 && !force, i == 0 && !missing: // there is nothing to go on with
+		case len(refs) == 1 && !force, i == 0 && !missing && !refused: // there is nothing to go on with
 			return err
 		}
 

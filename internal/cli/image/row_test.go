@@ -10,8 +10,11 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"mullion.dev/mullion/internal/cli/dockerout"
+	"mullion.dev/mullion/internal/cli/engine"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/invoke"
 	"mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/single"
 )
 
 // someImages returns images with two tags, with a digest alone, and without a name.
@@ -180,5 +183,21 @@ func TestImageCommandsRefuse(t *testing.T) {
 		if got.Code != tc.code || !strings.HasPrefix(got.Err, tc.said) {
 			t.Errorf("%s: exit code %d, %s%s", tc.args, got.Code, got.Out, got.Err)
 		}
+	}
+}
+
+// TestRemoveEach: an image that the engine refuses to remove, the first too, does not keep the next one.
+func TestRemoveEach(t *testing.T) {
+	var out bytes.Buffer
+	var asked []string
+	err := removeEach(invoke.Env{Out: &out, Err: &out}, []string{"used", "free"}, false, func(ref string) error {
+		asked = append(asked, ref)
+		if ref == "used" {
+			return engine.Refused(&single.Refusal{Code: 1, Message: "conflict"})
+		}
+		return nil
+	})
+	if len(asked) != 2 || exit.Code(err) != 1 || !strings.Contains(out.String(), "conflict") {
+		t.Errorf("asked %q: %v\n%s", asked, err, out.String())
 	}
 }

@@ -97,13 +97,13 @@ func (s *Store) tag(ctx context.Context, img images.Image) (Tag, error) {
 // other, and by an ID, it takes nothing and returns none. As with Docker, digests of the repository go with its last
 // tag.
 func (s *Store) Untag(ctx context.Context, ref string) (others []string, err error) {
-	ref, err = Normalize(ref)
+	info, err := s.Get(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	info, err := s.Get(ctx, ref)
+	ref, err = Normalize(ref)
 	if err != nil || !slices.Contains(info.RepoTags, ref) {
-		return nil, err
+		return nil, nil //nolint:nilerr // it is an ID
 	}
 
 	others = slices.DeleteFunc(slices.Clone(info.RepoTags), func(tag string) bool { return tag == ref })
