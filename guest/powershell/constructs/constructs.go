@@ -81,7 +81,7 @@ func All() []Construct {
 		{"parameter sets", "Parameter_Sets", "run/parameter_sets", "parametersetname", ""},
 		{"dynamic parameters", "Functions_Advanced_Parameters", "run/dynamic_parameters", "dynamicparam", ""},
 		{"common parameters", "CommonParameters", "run/common_parameters_of_functions", "-erroraction", "-Verbose and -Debug of a cmdlet say nothing more"},
-		{"SupportsShouldProcess, -WhatIf, -Confirm", "Functions_CmdletBindingAttribute", "run/what_if", "-whatif", "of cmdlets those for items, contents, processes, services and the computer have -WhatIf; nobody is asked: -Confirm is refused, -Confirm:$false accepted"},
+		{"SupportsShouldProcess, -WhatIf, -Confirm", "Functions_CmdletBindingAttribute", "run/what_if", "-whatif", "of cmdlets those for items, contents, processes, services, local accounts and the computer have -WhatIf; nobody is asked: -Confirm is refused, -Confirm:$false accepted"},
 		{"$PSCmdlet", "Functions_CmdletBindingAttribute", "run/should_process", "$pscmdlet", ""},
 		{"splatting", "Splatting", "run/splatting", "@", ""},
 		{"script blocks, & and .", "Script_Blocks", "run/this_scope", ". {", ""},

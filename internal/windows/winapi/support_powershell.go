@@ -27,7 +27,7 @@ func powershellRows() []support.Row {
 				"have 64 bits, hash tables keep the order in which they were filled, a " +
 				"function has all its input before its first process block. The prompt edits lines as PSReadLine " +
 				"does, with completion by Tab of commands, parameters, their values, paths, variables, types and members, with colours and a " +
-				"history that ends with the session: nothing that was typed goes to a file, and there is no profile. Actions of events run between " +
+				"history that ends with the session: nothing that was typed goes to a file. Profiles are read. Actions of events run between " +
 				"two statements, or while a script sleeps or waits",
 		},
 		{
