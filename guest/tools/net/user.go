@@ -141,23 +141,26 @@ func changeUser(e program.Env, sys System, r userRequest) int {
 		if err != nil {
 			return err
 		}
+		if !r.add && !r.del {
+			if users, err = users.Change(r.name, r.apply); err != nil {
+				return err
+			}
+			return localuser.Write(sys.Users(), users)
+		}
+
 		groups, err := localgroup.Read(sys.Groups())
 		if err != nil {
 			return err
 		}
-
-		switch {
-		case r.add:
+		if r.add {
 			one := localuser.User{Name: r.name, Enabled: true}
 			r.apply(&one)
 			if users, err = users.Add(one); err == nil {
 				groups, err = groups.Join("Users", r.name)
 			}
-		case r.del:
+		} else {
 			users, err = users.Delete(r.name)
 			groups = groups.Without(r.name)
-		default:
-			users, err = users.Change(r.name, r.apply)
 		}
 		if err != nil {
 			return err
@@ -185,6 +188,12 @@ func (r userRequest) apply(one *localuser.User) {
 	if v, given := r.values["active"]; given {
 		one.Enabled = strings.EqualFold(v, "yes")
 	}
+	if v, given := r.values["passwordreq"]; given {
+		one.PasswordOptional = strings.EqualFold(v, "no")
+	}
+	if v, given := r.values["passwordchg"]; given {
+		one.PasswordFixed = strings.EqualFold(v, "no")
+	}
 }
 
 // showUser prints what net user says of an account, as far as there is something of it.
@@ -211,8 +220,8 @@ func showUser(e program.Env, one localuser.User, groups localgroup.Groups) {
 		{"Account expires", "Never"},
 		{"", ""},
 		{"Password last set", set},
-		{"Password required", yes[!one.PasswordSet.IsZero()]},
-		{"User may change password", "Yes"},
+		{"Password required", yes[!one.PasswordOptional]},
+		{"User may change password", yes[!one.PasswordFixed]},
 		{"", ""},
 		{"Last logon", "Never"},
 		{"", ""},

@@ -1,6 +1,9 @@
 package net
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,7 +39,7 @@ Account active               Yes
 Account expires              Never
 
 Password last set            Never
-Password required            No
+Password required            Yes
 User may change password     Yes
 
 Last logon                   Never
@@ -60,10 +63,18 @@ Global Group memberships     *None
 	for _, part := range []string{
 		"Account active               No\n", "Full Name                    Bob\n", "*Administrators",
 		"Password required            Yes\n",
+		"User may change password     No\n",
 	} {
 		if !strings.Contains(got, part) {
 			t.Errorf("bob has no %q:\n%s", part, got)
 		}
+	}
+	if got := run(t, w, "", "net", "user", "bob", "/passwordchg:yes", "/passwordreq:no"); got.Out != done {
+		t.Errorf("%+v", got)
+	}
+	got = run(t, w, "", "net", "user", "bob").Out
+	if !strings.Contains(got, "Password required            No\nUser may change password     Yes\n") {
+		t.Errorf("/passwordreq:no and /passwordchg:yes are not kept:\n%s", got)
 	}
 	if got := run(t, w, "", "net", "user", "bob", "/delete"); got.Out != done {
 		t.Errorf("%+v", got)
@@ -71,6 +82,15 @@ Global Group memberships     *None
 	if got := run(t, w, "", "net", "localgroup", "Administrators").Out; strings.Contains(got, "bob") {
 		t.Errorf("who is gone is still a member:\n%s", got)
 	}
+
+	fresh := &fake{groups: filepath.Join(t.TempDir(), "LocalGroups")}
+	if got := run(t, fresh, "", "net", "user", "Guest", "/active:yes"); got.Out != done {
+		t.Errorf("%+v", got)
+	}
+	if _, err := os.Stat(fresh.groups); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a change of an account writes the groups: %v", err)
+	}
+
 	for _, line := range []string{"user /add", "user bob * /add", "user a /add /delete", "user a /times:all", "user a b c"} {
 		got := run(t, w, "", append([]string{"net"}, strings.Fields(line)...)...)
 		if got.Code != 1 || !strings.Contains(got.Err, "NET USER") {

@@ -38,8 +38,8 @@ func userObject(u localuser.User) *object.Object {
 	o := object.New(userKind).Set("Name", u.Name).Set("Enabled", u.Enabled).Set("Description", u.Comment)
 	for name, v := range map[string]object.Value{
 		"objectclass": "User", "principalsource": "Local", "fullname": u.FullName, "accountexpires": nil, "lastlogon": nil,
-		"passwordexpires": nil, "passwordlastset": nil, "passwordrequired": !u.PasswordSet.IsZero() || u.Name == "Administrator",
-		"usermaychangepassword": true,
+		"passwordexpires": nil, "passwordlastset": nil, "passwordrequired": !u.PasswordOptional,
+		"usermaychangepassword": !u.PasswordFixed,
 	} {
 		o.Props[name] = v
 	}
@@ -92,6 +92,8 @@ func newUser(c *cmdlet.Call) error {
 		Comment:      c.Text("description"),
 		Enabled:      !c.Flags["disabled"],
 		NeverExpires: c.Flags["passwordneverexpires"],
+
+		PasswordOptional: c.Values["password"] == nil,
 	}
 	if c.Values["password"] != nil {
 		one.PasswordSet = time.Now()
@@ -113,7 +115,7 @@ func setUsers(c *cmdlet.Call) error {
 			one.Comment = object.Text(v)
 		}
 		if c.Values["password"] != nil {
-			one.PasswordSet = time.Now()
+			one.PasswordSet, one.PasswordOptional = time.Now(), false
 		}
 		if v, given := c.Values["passwordneverexpires"]; given {
 			one.NeverExpires = object.Truth(v)

@@ -40,7 +40,21 @@ type User struct {
 	Enabled                 bool
 	NeverExpires            bool // its password does not
 	PasswordSet             time.Time
+	// RID is the last part of the SID of an account that exists from the beginning, by which Windows knows it whatever
+	// its name; 0: it was made.
+	RID uint32 `json:",omitempty"`
+	// PasswordOptional says that it needs no password, PasswordFixed that its user may not change it.
+	PasswordOptional, PasswordFixed bool `json:",omitempty"`
 }
+
+// The RIDs of the accounts that exist from the beginning
+// (https://learn.microsoft.com/windows-server/identity/ad-ds/manage/understand-security-identifiers).
+const (
+	ridAdministrator      = 500
+	ridGuest              = 501
+	ridDefaultAccount     = 503
+	ridWDAGUtilityAccount = 504
+)
 
 // Users are the accounts of a host, by name.
 type Users []User
@@ -49,10 +63,27 @@ type Users []User
 // (https://learn.microsoft.com/windows-server/identity/ad-ds/manage/understand-default-user-accounts).
 func BuiltIn() Users {
 	return Users{
-		{Name: "Administrator", Comment: "Built-in account for administering the computer/domain", Enabled: true},
-		{Name: "DefaultAccount", Comment: "A user account managed by the system."},
-		{Name: "Guest", Comment: "Built-in account for guest access to the computer/domain"},
 		{
+			RID:     ridAdministrator,
+			Name:    "Administrator",
+			Comment: "Built-in account for administering the computer/domain",
+			Enabled: true,
+		},
+		{
+			RID:              ridDefaultAccount,
+			Name:             "DefaultAccount",
+			Comment:          "A user account managed by the system.",
+			PasswordOptional: true,
+		},
+		{
+			RID:              ridGuest,
+			Name:             "Guest",
+			Comment:          "Built-in account for guest access to the computer/domain",
+			PasswordOptional: true,
+			PasswordFixed:    true,
+		},
+		{
+			RID:     ridWDAGUtilityAccount,
 			Name:    "WDAGUtilityAccount",
 			Comment: "A user account managed and used by the system for Windows Defender Application Guard scenarios.",
 		},
@@ -83,13 +114,13 @@ func (u Users) Add(one User) (Users, error) {
 	return sorted(append(slices.Clone(u), one)), nil
 }
 
-// Delete removes an account. Those that exist from the beginning cannot be removed.
+// Delete removes an account. Those that exist from the beginning cannot be removed, under another name neither.
 func (u Users) Delete(name string) (Users, error) {
 	i := u.index(name)
 	switch {
 	case i < 0:
 		return u, ErrNotFound
-	case BuiltIn().index(name) >= 0:
+	case u[i].RID != 0:
 		return u, ErrBuiltIn
 	}
 	return slices.Delete(slices.Clone(u), i, i+1), nil
@@ -145,7 +176,22 @@ func Read(file string) (Users, error) {
 			return nil, fmt.Errorf("read local users of %s: %q is no name", file, one.Name)
 		}
 	}
-	return users, nil
+	return withRIDs(users), nil
+}
+
+// withRIDs gives the accounts of a file without RIDs those that their names have from the beginning. Only a file that
+// was written before accounts had them is without: no account with one can be removed.
+func withRIDs(users Users) Users {
+	if slices.ContainsFunc(users, func(one User) bool { return one.RID != 0 }) {
+		return users
+	}
+	for i, one := range users {
+		if first, is := BuiltIn().Find(one.Name); is {
+			users[i].RID, users[i].PasswordFixed = first.RID, first.PasswordFixed
+			users[i].PasswordOptional = first.PasswordOptional && one.PasswordSet.IsZero()
+		}
+	}
+	return users
 }
 
 // Write writes a host's accounts, whole or not at all.

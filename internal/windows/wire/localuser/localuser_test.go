@@ -56,6 +56,27 @@ func TestUsers(t *testing.T) {
 		t.Errorf("removed: %v, %v", left, err)
 	}
 
+	renamed, err := again.Change("Administrator", func(one *User) { one.Name = "root" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := renamed.Delete("root"); !errors.Is(err, ErrBuiltIn) {
+		t.Errorf("Administrator under another name is removed: %v", err)
+	}
+	if made, err := renamed.Add(User{Name: "Administrator"}); err != nil {
+		t.Errorf("the name that is free: %v", err)
+	} else if left, err := made.Delete("Administrator"); err != nil || !cmp.Equal(left, renamed) {
+		t.Errorf("who was made with the name of Administrator cannot be removed: %v, %v", err, left)
+	}
+
+	old := `[{"Name":"Guest"},{"Name":"bob"}]`
+	if err := os.WriteFile(file, []byte(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Read(file); err != nil || got[0].RID != ridGuest || got[1].RID != 0 {
+		t.Errorf("a file without RIDs: %+v, %v", got, err)
+	}
+
 	for _, text := range []string{"no json", `[{"Name":"a\\b"}]`} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
