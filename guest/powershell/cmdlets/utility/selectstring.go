@@ -118,8 +118,8 @@ func selectInFile(c *cmdlet.Call, t cmdlet.Target, patterns []*pattern.Pattern, 
 	return selectLines(c, lines, t.Full, patterns, context)
 }
 
-// selectLines outputs those of the lines that match, with -List the first of a file alone. A line is shown once, however
-// many matches it is near: before a match what no match has shown yet, after it what comes before the next one.
+// selectLines outputs those of the lines that match, with -List the first of a file alone. A line is shown once,
+// however many matches it is near: before a match what no match has shown yet, after it what comes before the next one.
 func selectLines(
 	c *cmdlet.Call, lines []inputLine, file string, patterns []*pattern.Pattern, context around,
 ) error {
