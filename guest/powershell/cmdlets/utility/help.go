@@ -112,6 +112,14 @@ func helpOf(c *cmdlet.Call, cmd cmdlet.Cmdlet) []string {
 	return parts
 }
 
+// needed reports whether a parameter is required, perhaps unless another one is given in its place: each of the two
+// belongs to a parameter set that requires it.
+func needed(cmd cmdlet.Cmdlet, p string) bool {
+	return slices.ContainsFunc(cmd.Needs, func(need string) bool {
+		return slices.Contains(strings.Split(need, "|"), p)
+	})
+}
+
 // parametersOf describes the parameters of a cmdlet whose names match.
 func parametersOf(cmd cmdlet.Cmdlet, wanted string) []string {
 	re, err := pattern.Wildcard(wanted)
@@ -134,7 +142,7 @@ func parametersOf(cmd cmdlet.Cmdlet, wanted string) []string {
 		}
 
 		parts = append(parts, "    -"+cmdlet.Written(p)+value,
-			"        Required?                    "+strconv.FormatBool(slices.Contains(cmd.Needs, p)),
+			"        Required?                    "+strconv.FormatBool(needed(cmd, p)),
 			"        Position?                    "+position,
 			"        Accept pipeline input?       "+strconv.FormatBool(slices.Contains(strings.Split(cmd.Takes, "|"), p)), "")
 	}
