@@ -55,6 +55,9 @@ func (c call) fields(t schedule.Task) []field {
 		field{"Scheduled Task State", state}, field{"Run As User", user})
 }
 
+// noTasks is what is said where there are no tasks.
+const noTasks = "INFO: There are no scheduled tasks presently available at your access level."
+
 // query shows tasks.
 func (c call) query() error {
 	tasks, err := c.s.List()
@@ -75,6 +78,9 @@ func (c call) query() error {
 		return c.xml(tasks)
 	case show == nil:
 		return saidf("Invalid syntax. Value expected for '/fo', got %q.", c.values["fo"])
+	}
+	if len(tasks) == 0 {
+		c.e.Print("%s", noTasks)
 	}
 	show(tasks)
 

@@ -162,6 +162,9 @@ func (c call) deleteAll() error {
 		return nil
 	}
 	all, err := c.s.List()
+	if err == nil && len(all) == 0 {
+		c.e.Print("%s", noTasks)
+	}
 	for _, t := range all {
 		if err := c.s.Delete(t); err != nil {
 			return err

@@ -32,7 +32,7 @@ func TestSchtasks(t *testing.T) {
 		line, input, want string
 		code              int
 	}{
-		{"/query", "", "", 0},
+		{"/query", "", noTasks, 0},
 		{`/create|/tn|\k\rotate|/tr|"C:\a b\x.exe" -v "c d"|/sc|minute|/mo|5|/ru|SYSTEM|/rl|highest`, "", `SUCCESS: The scheduled task "\k\rotate" has successfully been created.`, 0},
 		{`/create|/tn|\k\rotate|/tr|y|/sc|daily`, "n\n", "already exists. Do you want to replace it (Y/N)?", 0},
 		{`/query|/tn|\k\rotate|/fo|list|/v`, "", `Task To Run:                          C:\a b\x.exe -v "c d"`, 0},
@@ -63,6 +63,7 @@ func TestSchtasks(t *testing.T) {
 		{`/create|/tr|x|/sc|daily`, "", "'/tn' is missing", 1},
 		{`/what`, "", "Invalid argument/option", 1},
 		{`/delete|/tn|*|/f`, "", `"\k\rotate" was successfully deleted`, 0},
+		{`/delete|/tn|*|/f`, "", noTasks, 0},
 		{`/?`, "", "SCHTASKS", 0},
 	} {
 		var out bytes.Buffer

@@ -52,6 +52,7 @@ func TestInstallTools(t *testing.T) {
 		filepath.Join(lib, "x86_64-windows/net.exe"):      "MZ Wine's net",
 		filepath.Join(lib, "x86_64-windows/ipconfig.exe"): "MZ Wine's ipconfig",
 		filepath.Join(lib, "x86_64-windows/wmic.exe"):     "MZ Wine's wmic",
+		filepath.Join(lib, "x86_64-windows/schtasks.exe"): "MZ Wine's schtasks",
 		filepath.Join(system32, "where.exe"):              "MZ Wine's where",
 		filepath.Join(system32, "net.exe"):                "MZ Wine's net",
 		shim:                                              "MZ tools",
@@ -68,7 +69,7 @@ func TestInstallTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"ipconfig.exe", "net.exe", "where.exe", "wmic.exe"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"ipconfig.exe", "net.exe", "schtasks.exe", "where.exe", "wmic.exe"}, got); diff != "" {
 		t.Error(diff)
 	}
 
@@ -76,7 +77,7 @@ func TestInstallTools(t *testing.T) {
 		"net.exe": "MZ tools", "where.exe": "MZ tools", "timeout.exe": "MZ tools", "net1.exe": "MZ Wine's net",
 		"findstr.exe": "", "ipconfig.exe": "MZ tools", "nslookup.exe": "MZ tools",
 		"wbem/wmic.exe": "MZ tools", "wbem/wmic1.exe": "MZ Wine's wmic", "wmic.exe": "",
-		"sc.exe": "MZ tools", "../../ServiceMonitor.exe": "MZ tools",
+		"sc.exe": "MZ tools", "schtasks.exe": "MZ tools", "../../ServiceMonitor.exe": "MZ tools",
 	} {
 		text, err := os.ReadFile(filepath.Join(system32, name))
 		if (err != nil) != (want == "") || string(text) != want {

@@ -26,10 +26,11 @@ const (
 const serviceMonitor = "ServiceMonitor.exe"
 
 // ourOwn reports whether a program of guest/tools takes the place of a real one of Wine's too: it does more.
+// Wine's schtasks.exe has /create, /change and /delete alone, and prints nothing.
 func ourOwn(name string) bool {
 	return slices.Contains([]string{
-		"chcp", "choice", "find", "hostname", "ipconfig", "net", "netstat", "nslookup", "robocopy", "sc", "whoami", "wmic",
-		"xcopy",
+		"chcp", "choice", "find", "hostname", "ipconfig", "net", "netstat", "nslookup", "robocopy", "sc", "schtasks", "whoami",
+		"wmic", "xcopy",
 	}, name)
 }
 
