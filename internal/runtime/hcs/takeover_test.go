@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -133,13 +134,14 @@ func TestTakenOverWithoutKeeper(t *testing.T) {
 	absent.Store(true)
 	socket := filepath.Join(filepath.Dir(h.config.RunDir), "later.sock")
 	keeping, end := context.WithCancel(context.WithoutCancel(t.Context()))
-	t.Cleanup(end)
+	var serving sync.WaitGroup
+	t.Cleanup(func() { end(); serving.Wait() }) // it has files in the test's folder
 	h.config.Keeper = stream.NewClient(socket, func(context.Context) error {
 		tries.Add(1)
 		if absent.Load() {
 			return errors.New("there is no process for it")
 		}
-		go func() { _ = stream.Serve(keeping, socket) }()
+		serving.Go(func() { _ = stream.Serve(keeping, socket) })
 		return nil
 	})
 
