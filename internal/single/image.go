@@ -247,14 +247,11 @@ func (s *service) removeImage(ctx context.Context, c *client, ref string) error 
 		}
 	}
 
-	for _, known := range s.register.list() {
-		if known.State() != Running || known.Run.Image == "" {
-			continue
-		}
-		used, err := all.Get(ctx, known.Run.Image)
-		if err == nil && used.ID == img.ID {
-			return refuse("conflict: unable to remove image %q: container %s is using it, end it first", ref, known.ShortID())
-		}
+	get := func(name string) (image.Info, error) { return all.Get(ctx, name) }
+	if user, used := userOf(s.register.list(), img, get); used {
+		conflict := refuse("conflict: unable to remove image %q: container %s is using it, end it first", ref, user.ShortID())
+		conflict.Conflict = true
+		return conflict
 	}
 
 	if err := all.Remove(ctx, ref); err != nil {
@@ -262,6 +259,25 @@ func (s *service) removeImage(ctx context.Context, c *client, ref string) error 
 	}
 	c.say(Event{Done: true})
 	return nil
+}
+
+// userOf returns a container that runs and uses an image. As with Docker its image's ID tells, since another image may
+// have the name by now; where no ID is noted, the name does, whose image get returns.
+func userOf(all []Container, img image.Info, get func(name string) (image.Info, error)) (user Container, used bool) {
+	for _, c := range all {
+		if c.State() != Running || c.Run.Image == "" {
+			continue
+		}
+		used = c.MadeOf(img)
+		if c.ImageID == "" {
+			named, err := get(c.Run.Image)
+			used = err == nil && named.ID == img.ID
+		}
+		if used {
+			return c, true
+		}
+	}
+	return Container{}, false
 }
 
 // HasImage reports whether an image is here, of whatever build.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/base/lazyregexp"
+	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/single/nat"
 )
 
@@ -23,6 +24,11 @@ type Container struct {
 	Dir, User string
 	// Windows is the version of Windows that it was at its last run.
 	Windows string `json:",omitempty"`
+	// ImageID is the ID of the image of its last run, whose name another image may have by now. ImageTarget is the
+	// digest that the name then stood for: an index, whose builds are removed as one, or the image's manifest. Both are
+	// "" for one that has no image, that has never begun, or that was begun by an engine that did not note them.
+	ImageID     string `json:",omitempty"`
+	ImageTarget string `json:",omitempty"`
 	// Ports are those that are published, of its last run. Labels are its own and the image's.
 	Ports []nat.Port `json:",omitempty"`
 	// Sources are what its mounts were at its last run, in their order.
@@ -90,6 +96,11 @@ func (c Container) Status() string {
 
 // Image returns what was run, as it was asked for.
 func (c Container) Image() string { return cmp.Or(c.Run.From, c.Run.Image) }
+
+// MadeOf reports whether an image, or another build of its index, is the one of the container's last run.
+func (c Container) MadeOf(img image.Info) bool {
+	return c.ImageID != "" && (c.ImageID == img.ID || c.ImageTarget != "" && c.ImageTarget == img.Target.Digest.String())
+}
 
 // AllLabels returns a container's labels: of one that has never begun, those that it was given.
 func (c Container) AllLabels() map[string]string {

@@ -238,6 +238,7 @@ func (r *register) begun(k *container) error {
 		c.Args, c.Env = k.inherited.Args, k.openEnv()
 		c.Dir, c.User = k.inherited.Dir, k.inherited.User
 		c.Windows = k.build.Name
+		c.ImageID, c.ImageTarget = k.imageID, k.imageTarget
 		r.healthBegins(&c, k.check)
 		return c, nil
 	})

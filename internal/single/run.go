@@ -44,6 +44,8 @@ type container struct {
 	user      string
 	before    wine.Registry
 	labels    map[string]string
+	// imageID and imageTarget are what Container has by these names.
+	imageID, imageTarget string
 	// byItself says that nobody has asked for this run, before which was a pause.
 	byItself bool
 	pause    time.Duration

@@ -311,6 +311,8 @@ type Refusal struct {
 	Message string
 	// Remedy is what to do, "" where that is not known.
 	Remedy string `json:",omitempty"`
+	// Conflict says that a container uses the image that was to be removed.
+	Conflict bool `json:",omitempty"`
 }
 
 // Error returns the message.

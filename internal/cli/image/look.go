@@ -3,10 +3,12 @@ package image
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/docker/go-units"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -18,6 +20,7 @@ import (
 	"mullion.dev/mullion/internal/cli/engine"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/frame"
+	"mullion.dev/mullion/internal/cli/invoke"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/single"
 )
@@ -273,30 +276,63 @@ func (a looks) pruned(cmd *cobra.Command, client *single.Client, all bool, fits 
 	if err != nil {
 		return engine.Refused(err)
 	}
-	used := map[string]bool{} // by IDs
+	used := usedBy(list, containers)
+	list = slices.DeleteFunc(list, func(i image.Info) bool { return used[i.ID] || !fits(i) || (!all && !dangling(i)) })
+	return pruneEach(a.Env, list, func(id string) error {
+		_, err := client.RemoveImage(cmd.Context(), id)
+		return err
+	})
+}
+
+// usedBy returns which images containers use, by IDs. One that is not removed at its end may begin anew, for which its
+// image is looked for by name: what the name stands for now is used too.
+func usedBy(list []image.Info, containers []single.Container) map[string]bool {
+	used := map[string]bool{}
 	for _, c := range containers {
+		for _, i := range list {
+			if c.MadeOf(i) {
+				used[i.ID] = true
+			}
+		}
+		if c.ImageID != "" && !c.Run.Keep {
+			continue
+		}
 		for _, i := range found(list, c.Run.Image) {
 			used[i.ID] = true
 		}
 	}
+	return used
+}
 
+// pruneEach removes images, and says which. What the engine refuses for one does not keep it from the next.
+func pruneEach(env invoke.Env, list []image.Info, remove func(id string) error) error {
 	var gone []string
 	var freed int64
+	var failed error
 	for _, i := range list {
-		if used[i.ID] || !fits(i) || (!all && !dangling(i)) {
+		err := remove(i.ID)
+		refusal, refused := errors.AsType[*single.Refusal](err)
+		if errdefs.IsNotFound(err) || (refused && refusal.Conflict) {
+			continue // it is gone, or a container has it meanwhile
+		}
+		if refused {
+			frame.PrintError(env, engine.Refused(err))
+			failed = exit.Silent(exit.Code(engine.Refused(err)))
 			continue
 		}
-		_, err := client.RemoveImage(cmd.Context(), i.ID)
-		if refusal, ok := errors.AsType[*single.Refusal](err); ok && refusal != nil {
-			continue // a container has it meanwhile
+		if err != nil { // nobody answers
+			failed = err
+			break
 		}
-		if err != nil {
-			return engine.Refused(err)
-		}
+
 		for _, name := range names(i) {
 			gone = append(gone, "untagged: "+name)
 		}
 		gone, freed = append(gone, "deleted: "+i.ID), freed+int64(i.Size)
 	}
-	return dockerout.SayPruned(a.Env, "Images", gone, freed)
+
+	if err := dockerout.SayPruned(env, "Images", gone, freed); err != nil {
+		return err
+	}
+	return failed
 }

@@ -2,10 +2,14 @@ package image
 
 import (
 	"bytes"
+	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/google/go-cmp/cmp"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -199,5 +203,60 @@ func TestRemoveEach(t *testing.T) {
 	})
 	if len(asked) != 2 || exit.Code(err) != 1 || !strings.Contains(out.String(), "conflict") {
 		t.Errorf("asked %q: %v\n%s", asked, err, out.String())
+	}
+}
+
+// TestUsedBy: the image that a container was made of is used, also when its name is another image's by now. What the
+// name stands for is used as well by one that may begin anew.
+func TestUsedBy(t *testing.T) {
+	list := someImages(time.Now())
+	app, old := list[0].ID, list[2].ID
+	for _, tc := range []struct {
+		c    single.Container
+		want []string
+	}{
+		{single.Container{Run: single.Run{Image: "app:v1"}}, []string{app}},
+		{single.Container{Run: single.Run{Image: "app:v1"}, ImageID: old}, []string{old}},
+		{single.Container{Run: single.Run{Image: "app:v1", Keep: true}, ImageID: old}, []string{app, old}},
+		{single.Container{Run: single.Run{Image: "app:v1", Keep: true}, ImageID: app}, []string{app}},
+		{single.Container{Run: single.Run{Image: "gone"}}, nil},
+	} {
+		got := slices.Sorted(maps.Keys(usedBy(list, []single.Container{tc.c})))
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%+v uses %q, want %q", tc.c.Run, got, tc.want)
+		}
+	}
+}
+
+// TestPruneEach: an image that a container has meanwhile is skipped. Any other refusal is said and fails the command,
+// but keeps no other image from being removed; an engine that does not answer is not asked again.
+func TestPruneEach(t *testing.T) {
+	list := someImages(time.Now())
+	conflict := &single.Refusal{Code: 1, Message: "conflict", Conflict: true}
+	full := &single.Refusal{Code: single.CodeFailed, Message: "no space left"}
+	lost := errors.New("the engine is gone")
+	for _, tc := range []struct {
+		first      error
+		code, gone int
+		said       string
+	}{
+		{nil, 0, 3, ""},
+		{conflict, 0, 2, ""},
+		{errdefs.ErrNotFound, 0, 2, ""},
+		{full, single.CodeFailed, 2, "mullion: no space left\n"},
+		{lost, exit.Code(lost), 0, ""},
+	} {
+		var out, said bytes.Buffer
+		err := pruneEach(invoke.Env{Out: &out, Err: &said}, list, func(id string) error {
+			if id == list[0].ID {
+				return tc.first
+			}
+			return nil
+		})
+		gone := strings.Count(out.String(), "deleted: ")
+		if exit.Code(err) != tc.code || gone != tc.gone || said.String() != tc.said ||
+			!strings.Contains(out.String(), "Total reclaimed space: ") {
+			t.Errorf("%v: exit code %d, %v\n%s%s", tc.first, exit.Code(err), err, &out, &said)
+		}
 	}
 }
