@@ -221,7 +221,7 @@ func (a *commands) prune() *cobra.Command {
 		Example: "  mullion container prune -f\n  mullion container prune -f --filter until=24h",
 		Args:    cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			which, err := prunedOf(chosen, time.Now())
+			which, err := dockerout.ParsePruned(chosen, time.Now())
 			if err != nil {
 				return err
 			}
@@ -233,7 +233,7 @@ func (a *commands) prune() *cobra.Command {
 				return nil
 			}
 
-			gone, freed, err := client.Prune(cmd.Context(), which)
+			gone, freed, err := client.Prune(cmd.Context(), single.Pruned(which))
 			if err != nil {
 				return engine.Refused(err)
 			}
@@ -249,28 +249,4 @@ func (a *commands) prune() *cobra.Command {
 	cmd.Flags().StringArrayVar(&chosen, "filter", nil, "KEY=VALUE of those that are removed")
 
 	return cmd
-}
-
-// prunedOf reads values of --filter
-// (https://docs.docker.com/reference/cli/docker/container/prune/#filter).
-func prunedOf(given []string, now time.Time) (p single.Pruned, err error) {
-	for _, text := range given {
-		key, value, ok := strings.Cut(text, "=")
-		if !ok || value == "" { // until= of an unset variable is not for all
-			return p, exit.Misuse(fmt.Errorf("--filter: invalid argument %q: want KEY=VALUE", text), "for example: --filter until=24h")
-		}
-		switch key {
-		case "until":
-			if p.Until, err = timeOf("--filter until", value, now); err != nil {
-				return p, err
-			}
-		case "label":
-			p.Labels = append(p.Labels, value)
-		case "label!":
-			p.NotLabels = append(p.NotLabels, value)
-		default:
-			return p, exit.Misuse(fmt.Errorf("--filter: invalid filter '%s'", key), "there are until, label and label!")
-		}
-	}
-	return p, nil
 }

@@ -206,26 +206,8 @@ func TestInspectByJSON(t *testing.T) {
 	}
 }
 
-func TestLogTimes(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))
-	for text, want := range map[string]string{
-		"": "0001-01-01T00:00:00Z", "10m": "2026-01-02T01:54:05Z", "1h30m": "2026-01-02T00:34:05Z",
-		"2025-12-31": "2025-12-30T23:00:00Z", "2025-12-31T10:00:00": "2025-12-31T09:00:00Z",
-		"2025-12-31T10:00:00.5Z": "2025-12-31T10:00:00.5Z", "1136073600": "2006-01-01T00:00:00Z",
-		"1136073600.25": "2006-01-01T00:00:00.25Z",
-	} {
-		got, err := timeOf("--since", text, now)
-		if err != nil || got.UTC().Format(time.RFC3339Nano) != want {
-			t.Errorf("%q: %s, %v; want %s", text, got.UTC().Format(time.RFC3339Nano), err, want)
-		}
-	}
-
-	for _, text := range []string{"yesterday", "1e9", "NaN", "10", "99999999999999999999"} {
-		if got, err := timeOf("--since", text, now); err == nil && text != "10" {
-			t.Errorf("%q is %v", text, got)
-		}
-	}
-
+// TestTail reads --tail.
+func TestTail(t *testing.T) {
 	for text, want := range map[string]int{"all": -1, "0": 0, "20": 20, "-5": -1} {
 		if got, err := tailOf(text); got != want || err != nil {
 			t.Errorf("%q: %d, %v", text, got, err)
@@ -365,24 +347,5 @@ func TestContainerCompletion(t *testing.T) {
 		if strings.Join(strings.Fields(names), " ") != want {
 			t.Errorf("%s: %q, want %s", line, got.Out, want)
 		}
-	}
-}
-
-// TestPrunedOf reads values of prune's --filter.
-func TestPrunedOf(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for _, wrong := range []string{"until", "until=", "label=", "label!=", "until=never", "size=1"} {
-		if _, err := prunedOf([]string{wrong}, now); err == nil {
-			t.Errorf("--filter %s is taken", wrong)
-		}
-	}
-	got, err := prunedOf([]string{"until=24h", "label=team=web", "label=a", "label!=keep"}, now)
-	want := single.Pruned{
-		Until:     now.Add(-24 * time.Hour),
-		Labels:    []string{"team=web", "a"},
-		NotLabels: []string{"keep"},
-	}
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("%v\n%s", err, diff)
 	}
 }

@@ -2,14 +2,13 @@ package container
 
 import (
 	"fmt"
-	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/dockerout"
 	"mullion.dev/mullion/internal/cli/engine"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/single"
@@ -33,11 +32,11 @@ are kept. A line is there when it has ended.`,
 				return err
 			}
 			now := time.Now()
-			if o.Since, err = timeOf("--since", since, now); err != nil {
+			if o.Since, err = dockerout.Time("--since", since, now); err != nil {
 				return err
 			}
 
-			if o.Until, err = timeOf("--until", until, now); err != nil {
+			if o.Until, err = dockerout.Time("--until", until, now); err != nil {
 				return err
 			}
 
@@ -79,31 +78,4 @@ func tailOf(text string) (int, error) {
 		return 0, exit.Misuse(fmt.Errorf("--tail %q is neither a number nor all", text), "for example: --tail 20")
 	}
 	return max(n, -1), nil
-}
-
-// timeOf reads the time of a flag as docker does: how long ago it was, a date with or without a time and a zone, or
-// seconds since 1970. "" is no time (https://docs.docker.com/reference/cli/docker/container/logs/#since).
-func timeOf(flag, text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if ago, err := time.ParseDuration(text); err == nil {
-		return now.Add(-ago), nil
-	}
-
-	for _, form := range []string{
-		time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02Z07:00", time.DateOnly,
-	} {
-		if t, err := time.ParseInLocation(form, text, now.Location()); err == nil {
-			return t, nil
-		}
-	}
-
-	if seconds, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(seconds) < math.MaxUint32*2 &&
-		!strings.ContainsAny(text, "eExX") {
-		whole, part := math.Modf(seconds)
-		return time.Unix(int64(whole), int64(part*1e9)), nil
-	}
-
-	return time.Time{}, exit.Misuse(fmt.Errorf("%s %q is no time", flag, text), "for example: "+flag+" 10m")
 }

@@ -1,5 +1,5 @@
 // Package dockerout owns how commands print that have the words of Docker: by templates, as JSON, in columns, and what
-// was pruned.
+// was pruned; and how they read what is to be pruned, and times.
 package dockerout
 
 import (

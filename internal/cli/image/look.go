@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -202,9 +201,9 @@ func (a looks) prune() *cobra.Command {
 		Use:   "prune --run [flags]",
 		Short: "Remove images of single containers that have no name, or with -a that no container has",
 		Long: `Removes images of single containers that have no name any more, or with -a all that no container has, running or not.
---filter label=NAME[=VALUE] and until=TIME (24h, or 2026-01-31T12:00:00Z) keep the others; an image that was built here
-says that it was made in 1970, unless SOURCE_DATE_EPOCH was set then. Those of a cluster its kubelets remove when the
-disk fills.`,
+--filter keeps the others: until=TIME (made before then: 24h, 2026-01-31T12:00:00Z, or seconds since 1970),
+label=NAME[=VALUE], label!=NAME[=VALUE]. An image that was built here says that it was made in 1970, unless
+SOURCE_DATE_EPOCH was set then. Those of a cluster its kubelets remove when the disk fills.`,
 		Example: "  mullion image prune --run -f\n  mullion image prune --run -af --filter until=24h",
 		Args:    cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -233,7 +232,7 @@ disk fills.`,
 	}
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "all that no container has")
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "do not ask")
-	cmd.Flags().StringArrayVar(&chosen, "filter", nil, "label=NAME[=VALUE] or until=TIME of those that are removed")
+	cmd.Flags().StringArrayVar(&chosen, "filter", nil, "KEY=VALUE of those that are removed")
 	forRunFlag(cmd, &forRun)
 
 	return cmd
@@ -241,28 +240,14 @@ disk fills.`,
 
 // prunable reads values of --filter.
 func prunable(given []string, now time.Time) (fits func(image.Info) bool, err error) {
-	var labels []string
-	var until time.Time
-	for _, text := range given {
-		key, value, _ := strings.Cut(text, "=")
-		switch key {
-		case "label":
-			labels = append(labels, value)
-			continue
-		case "until":
-			if ago, err := time.ParseDuration(value); err == nil {
-				until = now.Add(-ago)
-				continue
-			}
-			if until, err = time.Parse(time.RFC3339, value); err == nil {
-				continue
-			}
-		}
-		return nil, exit.Misuse(fmt.Errorf("--filter: invalid filter %q", text), "for example: --filter until=24h")
+	which, err := dockerout.ParsePruned(given, now)
+	if err != nil {
+		return nil, err
 	}
-
 	return func(i image.Info) bool {
-		return hasLabels(i, labels) && (until.IsZero() || created(i).Before(until))
+		has := func(label string) bool { return hasLabels(i, []string{label}) }
+		return hasLabels(i, which.Labels) && !slices.ContainsFunc(which.NotLabels, has) &&
+			(which.Until.IsZero() || created(i).Before(which.Until))
 	}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -139,20 +140,32 @@ func TestHistory(t *testing.T) {
 // TestPrunable: images of other labels, and those that are too new, stay.
 func TestPrunable(t *testing.T) {
 	now := time.Now()
-	fits, err := prunable([]string{"until=24h"}, now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got string
-	for _, i := range someImages(now) {
-		if fits(i) {
-			got += i.ID[7:8]
+	for filter, want := range map[string]string{
+		"until=24h": "bc", // what does not say when it was made is old
+		"until=" + strconv.FormatInt(now.Add(-24*time.Hour).Unix(), 10): "bc",
+		"until=" + now.AddDate(0, 0, -10).Format(time.DateOnly):         "c",
+		"label=team=web":  "a",
+		"label!=team":     "bc",
+		"label!=team=web": "bc",
+		"label!=team=db":  "abc",
+	} {
+		fits, err := prunable([]string{filter}, now)
+		if err != nil {
+			t.Errorf("%s: %v", filter, err)
+			continue
+		}
+		var got string
+		for _, i := range someImages(now) {
+			if fits(i) {
+				got += i.ID[7:8]
+			}
+		}
+		if got != want {
+			t.Errorf("%s: removed are %q, want %q", filter, got, want)
 		}
 	}
-	if got != "bc" { // what does not say when it was made is old
-		t.Errorf("removed are %q", got)
-	}
-	for _, wrong := range []string{"until=then", "name=a", "dangling"} {
+
+	for _, wrong := range []string{"until=then", "name=a", "dangling", "until=", "label="} {
 		if _, err := prunable([]string{wrong}, now); err == nil {
 			t.Errorf("--filter %s is taken", wrong)
 		}
