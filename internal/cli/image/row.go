@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -105,8 +106,8 @@ func (o listOptions) rows(i image.Info, now time.Time) (rows []row) {
 		return rows
 	}
 
-	for repository, digest := range digests { // there rarely are two
-		r.Repository, r.Digest = repository, digest
+	if repositories := slices.Sorted(maps.Keys(digests)); len(repositories) > 0 { // there rarely are two
+		r.Repository, r.Digest = repositories[0], digests[repositories[0]]
 	}
 	return []row{r}
 }
@@ -179,6 +180,9 @@ func filterOf(given []string, all []image.Info) (fits func(image.Info) bool, err
 		} else {
 			err = c.take(key, value, all)
 		}
+		if exit.Code(err) == exit.NotFound {
+			return nil, err
+		}
 		if err != nil {
 			return nil, exit.Misuse(fmt.Errorf("--filter: %w", err), "`mullion image ls --help` has the keys and their values")
 		}
@@ -209,7 +213,11 @@ func (c *chosen) take(key, value string, all []image.Info) (err error) {
 func madeAt(all []image.Info, name string) (time.Time, error) {
 	these := found(all, name)
 	if len(these) == 0 {
-		return time.Time{}, fmt.Errorf("there is no image %q", name)
+		return time.Time{}, &exit.Error{
+			Code:   exit.NotFound,
+			Err:    fmt.Errorf("--filter: there is no image %q", name),
+			Remedy: "`mullion image ls` without --filter lists those that are here",
+		}
 	}
 	return created(these[0]), nil
 }

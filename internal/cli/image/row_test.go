@@ -94,9 +94,26 @@ func TestListByFormat(t *testing.T) {
 		}
 	}
 
-	for _, wrong := range []string{"dangling", "dangling=maybe", "size=1", "before=none"} {
-		if _, err := filterOf([]string{wrong}, someImages(now)); err == nil {
-			t.Errorf("--filter %s is taken", wrong)
+	for wrong, code := range map[string]int{
+		"dangling": exit.Usage, "dangling=maybe": exit.Usage, "size=1": exit.Usage,
+		"before=none": exit.NotFound, "since=none": exit.NotFound,
+	} {
+		if _, err := filterOf([]string{wrong}, someImages(now)); exit.Code(err) != code {
+			t.Errorf("--filter %s: exit code %d, want %d", wrong, exit.Code(err), code)
+		}
+	}
+}
+
+// TestRowOfDigests: of an image that several repositories have by digests alone, the row is of the same one each time.
+func TestRowOfDigests(t *testing.T) {
+	var i image.Info
+	for _, name := range []string{"f", "c", "b", "e", "d"} {
+		i.RepoDigests = append(i.RepoDigests, "registry.example/"+name+"@sha256:"+strings.Repeat(name, 64))
+	}
+	for range 50 {
+		rows := listOptions{}.rows(i, time.Now())
+		if len(rows) != 1 || rows[0].Repository != "registry.example/b" || rows[0].Digest != "sha256:"+strings.Repeat("b", 64) {
+			t.Fatalf("%+v", rows)
 		}
 	}
 }
