@@ -99,7 +99,10 @@ func (c Container) Image() string { return cmp.Or(c.Run.From, c.Run.Image) }
 
 // MadeOf reports whether an image, or another build of its index, is the one of the container's last run.
 func (c Container) MadeOf(img image.Info) bool {
-	return c.ImageID != "" && (c.ImageID == img.ID || c.ImageTarget != "" && c.ImageTarget == img.Target.Digest.String())
+	if c.ImageID == "" {
+		return false
+	}
+	return c.ImageID == img.ID || (c.ImageTarget != "" && c.ImageTarget == img.Target.Digest.String())
 }
 
 // AllLabels returns a container's labels: of one that has never begun, those that it was given.

@@ -29,11 +29,13 @@ func ParsePruned(given []string, now time.Time) (p Pruned, err error) {
 			return p, exit.Misuse(fmt.Errorf("--filter: invalid argument %q: want KEY=VALUE", text),
 				"for example: --filter until=24h")
 		}
+
 		switch key {
 		case "until":
 			if until != "" && until != value {
 				return p, exit.Misuse(errors.New("--filter: more than one until filter specified"), "leave all but one of them out")
 			}
+
 			until = value
 			if p.Until, err = Time("--filter until", value, now); err != nil {
 				return p, err
@@ -46,6 +48,7 @@ func ParsePruned(given []string, now time.Time) (p Pruned, err error) {
 			return p, exit.Misuse(fmt.Errorf("--filter: invalid filter '%s'", key), "there are until, label and label!")
 		}
 	}
+
 	return p, nil
 }
 

@@ -262,7 +262,11 @@ func TestUsedBy(t *testing.T) {
 // but keeps no other image from being removed; an engine that does not answer is not asked again.
 func TestPruneEach(t *testing.T) {
 	list := someImages(time.Now())
-	conflict := &single.Refusal{Code: 1, Message: "conflict", Conflict: true}
+	conflict := &single.Refusal{
+		Code:     1,
+		Message:  "conflict",
+		Conflict: true,
+	}
 	full := &single.Refusal{Code: single.CodeFailed, Message: "no space left"}
 	lost := errors.New("the engine is gone")
 	for _, tc := range []struct {
