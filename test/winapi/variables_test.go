@@ -19,7 +19,7 @@ func TestMachineVariablesReachTheHive(t *testing.T) {
 	p.CopyShim(t, "powershell.exe", "pwsh.exe")
 	p.Keep(t)
 	hive := filepath.Join(p.Dir, wine.MachineHive)
-	if before, err := wine.MachineVariables(hive); err != nil || before["PATHEXT"] == "" || before[variable] != "" {
+	if before, err := wine.MachineVariables(hive, "PATHEXT", variable); err != nil || before["PATHEXT"] == "" || before[variable] != "" {
 		t.Fatalf("the hive has %q at first: %v", before, err)
 	}
 
@@ -29,7 +29,7 @@ func TestMachineVariablesReachTheHive(t *testing.T) {
 		t.Fatalf("set the variable: %v: %s", err, out)
 	}
 	for began := time.Now(); ; {
-		variables, err := wine.MachineVariables(hive)
+		variables, err := wine.MachineVariables(hive, variable)
 		if err == nil && variables[variable] == value {
 			t.Logf("it took %s", time.Since(began).Round(time.Second))
 			return

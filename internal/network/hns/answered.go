@@ -4,6 +4,10 @@ package hns
 // start of the server, which answers a few hundred in that time.
 const mostAnswered = 1024
 
+// mostText bounds the answers that are kept, in bytes of their texts. An answer can be as long as its request, and is
+// kept beside what it made, also when that is gone. The longest that programs of the field get have some thousand.
+const mostText = 8 << 20
+
 // Answered is the answer to a request that has changed something. It is stored together with the change: a request that
 // is sent again, since the server ended before its answer came, is answered by it, and changes nothing more.
 type Answered struct {
@@ -16,6 +20,7 @@ type Answered struct {
 type remembered struct {
 	order []string
 	known map[string]Answered
+	bytes int // of their texts
 	// pending is the one to the request that is being carried out; nil: it has no name, or changes nothing.
 	pending *Answered
 }
@@ -26,7 +31,7 @@ func (a *remembered) find(name string) (Reply, bool) {
 	return Reply{Object: one.Object, Text: one.Text}, known
 }
 
-// keep keeps an answer, and forgets the oldest one for it, if there are too many.
+// keep keeps an answer, and forgets the oldest ones for it, if they are too many or too long.
 func (a *remembered) keep(one Answered) {
 	if a.known == nil {
 		a.known = map[string]Answered{}
@@ -37,7 +42,9 @@ func (a *remembered) keep(one Answered) {
 
 	a.known[one.Name] = one
 	a.order = append(a.order, one.Name)
-	if len(a.order) > mostAnswered {
+	a.bytes += len(one.Text)
+	for len(a.order) > mostAnswered || a.bytes > mostText {
+		a.bytes -= len(a.known[a.order[0]].Text)
 		delete(a.known, a.order[0])
 		a.order = a.order[1:]
 	}

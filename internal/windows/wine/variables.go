@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"slices"
 	"strings"
+
+	"mullion.dev/mullion/internal/base/beneath"
 )
 
 const (
@@ -15,21 +17,25 @@ const (
 	// is at most six bytes here.
 	longestVariable = 6*32767 + 1024
 	// longestHive bounds what is read of a hive, in bytes: programs write as much into it as they like.
-	longestHive = 512 << 20
+	longestHive = 64 << 20
 )
 
-// MachineVariables returns the variables of a Windows machine, which .NET's EnvironmentVariableTarget.Machine and
-// `setx /M` set, by their names in upper case. path is the machine's hive (MachineHive), as Wine's server writes it: what
-// a program sets is there within half a minute
+// MachineVariables returns those variables of a Windows machine that have one of the names, in upper case, by these:
+// what .NET's EnvironmentVariableTarget.Machine and `setx /M` set. path is the machine's hive (MachineHive), as Wine's
+// server writes it: what a program sets is there within half a minute
 // (https://gitlab.winehq.org/wine/wine/-/blob/wine-8.0/server/registry.c, save_period).
-// Variables within others' values are not replaced.
-func MachineVariables(path string) (map[string]string, error) {
-	f, err := os.Open(path)
+// Variables within others' values are not replaced. What a program has put in the hive's place is beneath.ErrUnfit.
+func MachineVariables(path string, names ...string) (map[string]string, error) {
+	f, info, err := beneath.OpenPath(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the machine's variables: %w", err)
 	}
 	defer f.Close()
-	found, err := machineVariables(io.LimitReader(f, longestHive))
+	if info.Size() > longestHive {
+		return nil, fmt.Errorf("read the machine's variables: %q is larger than %d bytes", path, longestHive)
+	}
+
+	found, err := machineVariables(io.LimitReader(f, longestHive), names)
 	if err != nil {
 		return nil, fmt.Errorf("read the machine's variables in %q: %w", path, err)
 	}
@@ -38,7 +44,7 @@ func MachineVariables(path string) (map[string]string, error) {
 }
 
 // machineVariables reads a hive line by line: it has some ten thousand keys, of which one is wanted.
-func machineVariables(hive io.Reader) (map[string]string, error) {
+func machineVariables(hive io.Reader, names []string) (map[string]string, error) {
 	found := map[string]string{}
 	lines := bufio.NewReaderSize(hive, longestVariable)
 	within := false
@@ -53,8 +59,9 @@ func machineVariables(hive io.Reader) (map[string]string, error) {
 		case strings.HasPrefix(text, "["):
 			within = isEnvironment(text)
 		case within && !long:
-			if name, value, ok := variable(strings.TrimRight(text, "\r\n")); ok {
-				found[strings.ToUpper(name)] = value
+			name, value, ok := variable(strings.TrimRight(text, "\r\n"))
+			if name = strings.ToUpper(name); ok && slices.Contains(names, name) {
+				found[name] = value
 			}
 		}
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mullion.dev/mullion/internal/base/beneath"
 )
 
 func TestMachineVariables(t *testing.T) {
@@ -52,7 +54,8 @@ func TestMachineVariables(t *testing.T) {
 			if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			got, err := MachineVariables(file)
+			got, err := MachineVariables(file, "HTTP_PROXY", "HTTPS_PROXY", "PATH", "CAFÉ", "EMPTY", "LONG", "AFTER", "A", "B", "C",
+				"D", "E", "F", "G")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,7 +68,18 @@ func TestMachineVariables(t *testing.T) {
 	if _, err := MachineVariables(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a hive: %v", err)
 	}
-	if _, err := MachineVariables(t.TempDir()); err == nil {
-		t.Error("a folder is read as a hive")
+	if _, err := MachineVariables(t.TempDir()); !errors.Is(err, beneath.ErrUnfit) {
+		t.Errorf("a folder is read as a hive: %v", err)
+	}
+
+	hive := filepath.Join(t.TempDir(), MachineHive)
+	if err := os.WriteFile(hive, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(hive, longestHive+1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := MachineVariables(hive); err == nil {
+		t.Error("of a hive that is too large a part is read")
 	}
 }

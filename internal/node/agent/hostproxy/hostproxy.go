@@ -70,7 +70,7 @@ func (p *Proxy) now() (func(*url.URL) (*url.URL, error), error) {
 		return p.chosen, nil
 	}
 
-	variables, err := wine.MachineVariables(p.Hive)
+	variables, err := wine.MachineVariables(p.Hive, "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 	if err != nil {
 		return nil, err
 	}
