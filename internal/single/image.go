@@ -236,6 +236,9 @@ func (s *service) removeImage(ctx context.Context, c *client, ref string) error 
 	if err != nil {
 		return notHere(err)
 	}
+	if user, runs := runsAs(s.register.list(), ref); runs {
+		return inUse(ref, user)
+	}
 	if _, err := image.Normalize(ref); err == nil && img.ID != ref {
 		kept, err := all.Untag(ctx, ref)
 		if err != nil {
@@ -249,9 +252,7 @@ func (s *service) removeImage(ctx context.Context, c *client, ref string) error 
 
 	get := func(name string) (image.Info, error) { return all.Get(ctx, name) }
 	if user, used := userOf(s.register.list(), img, get); used {
-		conflict := refuse("conflict: unable to remove image %q: container %s is using it, end it first", ref, user.ShortID())
-		conflict.Conflict = true
-		return conflict
+		return inUse(ref, user)
 	}
 
 	if err := all.Remove(ctx, ref); err != nil {
@@ -259,6 +260,29 @@ func (s *service) removeImage(ctx context.Context, c *client, ref string) error 
 	}
 	c.say(Event{Done: true})
 	return nil
+}
+
+// inUse refuses to remove an image, or a name of one.
+func inUse(ref string, user Container) error {
+	conflict := refuse("conflict: unable to remove image %q: container %s is using it, end it first", ref, user.ShortID())
+	conflict.Conflict = true
+	return conflict
+}
+
+// runsAs returns a container that runs and was given an image's name. Its next start looks for that name again, and
+// would fail without it, or pull what a registry has by then.
+func runsAs(all []Container, name string) (user Container, runs bool) {
+	name, err := image.Normalize(name)
+	if err != nil {
+		return user, false
+	}
+	for _, c := range all {
+		own, err := image.Normalize(c.Run.Image)
+		if err == nil && own == name && c.State() == Running {
+			return c, true
+		}
+	}
+	return user, false
 }
 
 // userOf returns a container that runs and uses an image. As with Docker its image's ID tells, since another image may

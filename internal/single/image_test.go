@@ -57,6 +57,12 @@ func TestImageOfARunningContainer(t *testing.T) {
 		}
 	}
 
+	for name, runs := range map[string]bool{"app": true, "docker.io/library/app:latest": true, "app:v2": false, "Not A Name": false} {
+		if _, got := runsAs(r.list(), name); got != runs {
+			t.Errorf("a container runs as %s: %v", name, got)
+		}
+	}
+
 	unnoted := r.list()
 	unnoted[0].ImageID, unnoted[0].ImageTarget = "", ""
 	for of, used := range map[*image.Info]bool{&earlier: false, &now: true} {
@@ -70,6 +76,9 @@ func TestImageOfARunningContainer(t *testing.T) {
 	}
 	if user, used := userOf(r.list(), earlier, get); used {
 		t.Errorf("%s, which has ended, keeps an image from being removed", user.ID)
+	}
+	if user, runs := runsAs(r.list(), "app"); runs {
+		t.Errorf("%s, which has ended, keeps a name", user.ID)
 	}
 	if left := opened(t, p).list(); len(left) != 1 || left[0].ImageID != earlier.ID {
 		t.Errorf("on disk is %+v", left)

@@ -3,6 +3,7 @@ package container
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,20 +91,23 @@ func place(arg string) (name, winPath string, ok bool) {
 	return name, winPath, true
 }
 
-// splitWindows returns the folder and the name of a Windows path; "." is the name of a drive's root.
+// splitWindows returns the folder and the name of a Windows path; "." is the name of a drive's root. As with Docker a
+// path begins at the root, also one that does not say so.
 func splitWindows(winPath string) (dir, name string) {
-	clean := strings.TrimRight(winPath, `\/`)
-	if len(clean) == 2 && clean[1] == ':' {
-		return clean + `\`, "."
+	rest := strings.TrimRight(winPath, `\/`)
+	drive := ""
+	if len(rest) > 1 && rest[1] == ':' {
+		drive, rest = rest[:2], rest[2:]
 	}
-	cut := strings.LastIndexAny(clean, `\/`) + 1
-	switch dir, name = clean[:cut], clean[cut:]; {
-	case clean == "":
-		return `C:\`, "."
-	case dir == "":
-		return `C:\`, name // as with Docker, from the root on
+	if rest == "" {
+		return cmp.Or(drive, "C:") + `\`, "."
 	}
-	return dir, name
+	if !strings.ContainsAny(rest[:1], `\/`) {
+		drive, rest = cmp.Or(drive, "C:"), `\`+rest
+	}
+
+	cut := strings.LastIndexAny(rest, `\/`) + 1
+	return drive + rest[:cut], rest[cut:]
 }
 
 // tarIn copies by the tar.exe of a container: root here opens nothing that the container has written.

@@ -33,7 +33,7 @@ func TestContainerPlace(t *testing.T) {
 
 	for winPath, want := range map[string][2]string{
 		`C:\a\b`: {`C:\a\`, "b"}, `C:\a\`: {`C:\`, "a"}, `C:\`: {`C:\`, "."}, "d:": {`d:\`, "."}, "/a/b/": {"/a/", "b"},
-		`\`: {`C:\`, "."}, "a": {`C:\`, "a"}, `a/b\c`: {`a/b\`, "c"},
+		`\`: {`C:\`, "."}, "a": {`C:\`, "a"}, `a/b\c`: {`C:\a/b\`, "c"}, "d:a": {`d:\`, "a"},
 	} {
 		if dir, name := splitWindows(winPath); [2]string{dir, name} != want {
 			t.Errorf("%q: %q, %q", winPath, dir, name)
