@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"mullion.dev/mullion/internal/base/cgroup"
@@ -101,5 +103,40 @@ func TestLimitMemoryToChildren(t *testing.T) {
 	}
 	if got := left(false); got != most {
 		t.Errorf("where one has no limit, %d of %d leave theirs", got, most)
+	}
+}
+
+// TestRefusedLimitKeepsSwap: a limit below what a cgroup holds is refused by cgroup v1, and what the cgroup has is then
+// kept from the machine's swap as before.
+func TestRefusedLimitKeepsSwap(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+
+	const most, holds, less = 32 << 20, 24, 4 << 20
+	name := fmt.Sprintf("/mullion-test-swap-%d", os.Getpid())
+	t.Cleanup(func() { remove(t, name) })
+	if err := cgroup.LimitMemory(name, most); err != nil {
+		t.Fatal(err)
+	}
+	dir := folderOf("memory", name)
+	if !exists(filepath.Join(dir, "memory.memsw.limit_in_bytes")) {
+		t.Skip("needs cgroup v1 that counts swap")
+	}
+
+	file := filepath.Join("/dev/shm", fmt.Sprintf("mullion-test-swap-%d", os.Getpid()))
+	t.Cleanup(func() { _ = os.Remove(file) })
+	script := fmt.Sprintf("echo $$ > %s/cgroup.procs && head -c %dM /dev/zero > %s", dir, holds, file)
+	if err := exec.CommandContext(t.Context(), "sh", "-c", script).Run(); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := cgroup.LimitMemory(name, less); err == nil {
+		t.Skip("the kernel took the lower limit: there is a swap for it")
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "memory.memsw.limit_in_bytes"))
+	if got := strings.TrimSpace(string(text)); err != nil || got != strconv.Itoa(most) {
+		t.Errorf("memory and swap are limited to %s, %v; want %d", got, err, most)
 	}
 }

@@ -29,14 +29,44 @@ func LimitMemory(cgroup string, most int64) error {
 	memory := setting{"memory", "memory.limit_in_bytes", "memory.max", most, most}
 	// In cgroup v1 it is the limit of both together, which cannot be below that of memory.
 	swap := setting{"memory", "memory.memsw.limit_in_bytes", "memory.swap.max", most, 0}
+	before, err := swapLimit(cgroup)
+	if err != nil {
+		return fmt.Errorf("limit memory of cgroup %q: %w", cgroup, err)
+	}
+
 	open := swap
 	open.most1 = -1
 	for _, s := range []setting{open, memory, swap} {
-		if err := limitCgroup(cgroup, s); err != nil && (s == memory || !errors.Is(err, ErrNoController)) {
-			return err
+		err := limitCgroup(cgroup, s)
+		if err == nil || (s != memory && errors.Is(err, ErrNoController)) {
+			continue
 		}
+		if before < noLimit { // what stays as it was does not go to swap either
+			kept := swap
+			kept.most1 = before
+			err = errors.Join(err, limitCgroup(cgroup, kept))
+		}
+		return err
 	}
+
 	return nil
+}
+
+// swapLimit returns the limit of memory and swap together that a cgroup of version 1 has; noLimit if it has none.
+func swapLimit(cgroup string) (int64, error) {
+	all, err := Hierarchies()
+	if err != nil {
+		return 0, err
+	}
+	i := slices.IndexFunc(all, func(h Hierarchy) bool { return h.mayHave("memory") })
+	if i < 0 || all[i].V2 {
+		return noLimit, nil
+	}
+	limit, err := readLimit(filepath.Join(all[i].Dir, cgroup, "memory.memsw.limit_in_bytes"))
+	if errors.Is(err, fs.ErrNotExist) { // the cgroup is not there yet, or the kernel does not count swap
+		return noLimit, nil
+	}
+	return limit, err
 }
 
 // CountsSwap reports whether a cgroup can be kept from the machine's swap. With cgroup v1 the kernel may not count it

@@ -137,23 +137,35 @@ func (s *streams) closeInput() error {
 	return err
 }
 
-// counted counts what is written.
+// counted counts what is written. It writes little at a time, so that a slow reader is seen to take some of it: a write
+// to a FIFO returns when all of it has a place there.
 type counted struct {
 	io.Writer
 
 	bytes *atomic.Int64
 }
 
-func (c counted) Write(p []byte) (int, error) {
-	n, err := c.Writer.Write(p)
-	c.bytes.Add(int64(n))
-	return n, err
+// littleAtATime is a page, in bytes: as much of a FIFO becomes free at once (pipe(7)).
+const littleAtATime = 4096
+
+func (c counted) Write(p []byte) (written int, err error) {
+	for written < len(p) && err == nil {
+		var n int
+		n, err = c.Writer.Write(p[written:min(written+littleAtATime, len(p))])
+		written += n
+		c.bytes.Add(int64(n))
+	}
+	return written, err
 }
 
 // drainTimeout is how long the host may take nothing of what an ended process has written: a slow reader takes some of
 // it, and whoever does not is gone, which the FIFO, whose other end this process holds open, too, does not show.
 // containerd's shim of runc has the same time for all of it.
 const drainTimeout = 10 * time.Second
+
+// longestDrain is how long an ended process is waited for in all. What it has left, as a program that it began and that
+// writes on, does not keep it for ever.
+const longestDrain = 10 * time.Minute
 
 // end closes the streams of an ended process, its output after it has been copied.
 func (s *streams) end() {
@@ -167,9 +179,10 @@ func (s *streams) end() {
 	s.close()
 }
 
-// drain returns when copied is closed, or nothing is copied any more.
+// drain returns when copied is closed, nothing is copied any more, or it takes too long.
 func (s *streams) drain(copied <-chan struct{}) {
-	for before := int64(-1); before != s.copied.Load(); {
+	end := time.Now().Add(longestDrain)
+	for before := int64(-1); before != s.copied.Load() && time.Now().Before(end); {
 		before = s.copied.Load()
 		select {
 		case <-copied:

@@ -1,6 +1,9 @@
 package shim
 
 import (
+	"errors"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +23,7 @@ func TestDrain(t *testing.T) {
 		"a slow reader":      {20, true, 21 * 9 * time.Second},
 		"nobody":             {0, false, drainTimeout},
 		"one who then stops": {2, false, 2*drainTimeout + drainTimeout},
+		"no end":             {70, false, longestDrain},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -42,5 +46,34 @@ func TestDrain(t *testing.T) {
 				time.Sleep(time.Minute) // the other one ends
 			})
 		})
+	}
+}
+
+// few takes at most a page at a time, as a FIFO with a slow reader does, and notes what had been counted by then.
+type few struct {
+	counted *atomic.Int64
+	seen    []int64
+}
+
+func (f *few) Write(p []byte) (int, error) {
+	f.seen = append(f.seen, f.counted.Load())
+	if len(p) > littleAtATime {
+		return 0, errors.New("more than a page at a time")
+	}
+	return len(p), nil
+}
+
+// TestCounted: what a slow reader takes is counted while it takes it, and not when it has taken all.
+func TestCounted(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
+	var all atomic.Int64
+	to := few{counted: &all}
+	const size = 3*littleAtATime + 7
+	n, err := counted{&to, &all}.Write(make([]byte, size))
+	if n != size || err != nil || all.Load() != size {
+		t.Fatalf("%d, %v; %d are counted", n, err, all.Load())
+	}
+	if want := []int64{0, littleAtATime, 2 * littleAtATime, 3 * littleAtATime}; !slices.Equal(to.seen, want) {
+		t.Errorf("counted before each part: %v, want %v", to.seen, want)
 	}
 }
