@@ -165,17 +165,47 @@ func TestExecByAnImpostor(t *testing.T) {
 	if _, err := n.RemovePodSandbox(t.Context(), &runtimeapi.RemovePodSandboxRequest{PodSandboxId: pod}); err != nil {
 		t.Error(err)
 	}
-	eventually(t, "its connections are closed", func() bool { return openFiles(t) <= before+2 })
+	defer func() {
+		if t.Failed() {
+			t.Logf("open before:\n%s\nopen now:\n%s", strings.Join(before, "\n"), strings.Join(openFiles(t), "\n"))
+		}
+	}()
+
+	eventually(t, "what it got is closed here too", func() bool {
+		return !slices.ContainsFunc(openFiles(t), func(file string) bool {
+			return strings.HasPrefix(file, "pipe:") && strings.Contains(log, file)
+		})
+	})
+	eventually(t, "its connections are closed", func() bool { return sockets(openFiles(t)) <= sockets(before)+2 })
 }
 
-// openFiles returns how many files this process has open, which the server is in.
-func openFiles(t *testing.T) int {
+// openFiles returns what this process has open, which the server is in.
+func openFiles(t *testing.T) []string {
 	t.Helper()
 	all, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return len(all)
+
+	var files []string
+	for _, entry := range all {
+		if to, err := os.Readlink("/proc/self/fd/" + entry.Name()); err == nil { // the folder's own is closed again
+			files = append(files, to)
+		}
+	}
+	slices.Sort(files)
+	return files
+}
+
+// sockets returns how many files are sockets.
+func sockets(files []string) int {
+	count := 0
+	for _, file := range files {
+		if strings.HasPrefix(file, "socket:") {
+			count++
+		}
+	}
+	return count
 }
 
 // TestLeases: a container that holds leases of its files, so that who opens one waits for it, holds up nobody but
