@@ -113,10 +113,38 @@ func TestChooses(t *testing.T) {
 // TestFieldsPackages holds that rung field has only packages with such tests, whatever their tag is.
 func TestFieldsPackages(t *testing.T) {
 	t.Chdir("../..")
-	got, err := packagesOf("field")
+	got, err := packagesOf("field", nil)
 	want := []string{"./internal/runtime/emptydirs", "./test/e2e", "./test/hnswine", "./test/run"}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("packages %q, %v; want %q", got, err, want)
+	}
+}
+
+// TestFieldByName: named tests run alone, from their own packages, and a name that nothing has is told.
+func TestFieldByName(t *testing.T) {
+	t.Chdir("../..")
+	t.Setenv("MULLION_FIELD", "HcnSuites, SweepMillion")
+	names := namedTests("field")
+	got, err := packagesOf("field", names)
+	if want := []string{"./internal/runtime/emptydirs", "./test/hnswine"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("packages %q, %v; want %q", got, err, want)
+	}
+
+	chosen := regexp.MustCompile(strings.TrimPrefix(chosen("field", names), "-run="))
+	for name, want := range map[string]bool{
+		"TestFieldHcnSuites": true, "TestFieldSweepMillion": true,
+		"TestFieldHcnSuitesMore": false, "TestFieldDocker": false, "TestHcnSuites": false,
+	} {
+		if chosen.MatchString(name) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+
+	if _, err := packagesOf("field", []string{"Nowhere"}); err == nil || !strings.Contains(err.Error(), "TestFieldNowhere") {
+		t.Errorf("of a name that no test has it says %v", err)
+	}
+	if other := namedTests("kernel"); other != nil {
+		t.Errorf("rung kernel has the names %q", other)
 	}
 }
 

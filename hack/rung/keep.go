@@ -18,7 +18,7 @@ func (r *result) keep(ctx context.Context, end time.Time, w io.Writer) error {
 		Suite:   r.rung,
 		Began:   time.Now().UTC().Truncate(time.Second),
 		Machine: kept.ThisMachine(ctx),
-		Args:    []string{r.rung},
+		Args:    append([]string{r.rung}, r.names...),
 	}
 	of.Commit, of.Changed = kept.Commit(ctx, ".")
 

@@ -11,7 +11,7 @@ import (
 // TestLanes holds that each package of rung wine is in one lane, and that the names of the lanes are those of packages.
 func TestLanes(t *testing.T) {
 	t.Chdir("../..")
-	packages, err := packagesOf("wine")
+	packages, err := packagesOf("wine", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

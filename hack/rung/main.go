@@ -6,6 +6,9 @@
 //
 // How each rung ended is written below .cache/results (package kept); `go run ./hack/results keep RUNG` keeps it.
 //
+// MULLION_FIELD names the tests that rung field is to run alone, without TestField and with commas between them, so that
+// its hours can be taken in parts: MULLION_FIELD=Docker,Containerd.
+//
 // MULLION_TESTS_END, in seconds since 1970, is when all has to be done: a test that still runs then is ended and named,
 // and what was not begun has failed.
 package main
@@ -42,7 +45,8 @@ type event struct {
 }
 
 type result struct {
-	rung string
+	rung  string
+	names []string // of the tests of rung field that run alone
 
 	mu                      sync.Mutex // held while a lane's word is taken
 	passed, failed, skipped int
@@ -62,6 +66,7 @@ type result struct {
 func newResult(rung string) *result {
 	return &result{
 		rung:     rung,
+		names:    namedTests(rung),
 		output:   map[string]*strings.Builder{},
 		builds:   map[string]string{},
 		failedIn: map[string]bool{},
@@ -228,13 +233,13 @@ func (r *result) run(ctx context.Context, end time.Time, w io.Writer) error {
 	packages := []string{"./..."}
 	if r.rung != "pure" {
 		var err error
-		if packages, err = packagesOf(r.rung); err != nil {
+		if packages, err = packagesOf(r.rung, r.names); err != nil {
 			return err
 		}
 		if len(packages) == 0 {
 			return fmt.Errorf("no package has tests of this rung")
 		}
-		args = append(args, "-p=1", "-tags="+strings.Join(tagsOf(r.rung), ","), chosen(r.rung),
+		args = append(args, "-p=1", "-tags="+strings.Join(tagsOf(r.rung), ","), chosen(r.rung, r.names),
 			"-parallel="+strconv.Itoa(sideBySide(r.rung)))
 	}
 
@@ -297,30 +302,65 @@ func tagsOf(rung string) []string {
 	return []string{rung}
 }
 
-// chosen returns the flag of go test that chooses the rung's tests among those with its tags.
-func chosen(rung string) string {
-	if rung == "field" {
-		return "-run=" + fieldTests
+// namedTests are the tests of rung field that are to run; none: all of them.
+func namedTests(rung string) []string {
+	if rung != "field" {
+		return nil
 	}
-	return "-skip=" + fieldTests
+	return strings.FieldsFunc(os.Getenv("MULLION_FIELD"), func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// packagesOf lists the packages with tests of a rung with build tags.
-func packagesOf(rung string) ([]string, error) {
-	var packages []string
+// chosen returns the flag of go test that chooses the rung's tests among those with its tags, or those with the names.
+func chosen(rung string, names []string) string {
+	switch {
+	case rung != "field":
+		return "-skip=" + fieldTests
+	case len(names) > 0:
+		return "-run=" + fieldTests + "(" + strings.Join(names, "|") + ")$"
+	}
+	return "-run=" + fieldTests
+}
+
+// packagesOf lists the packages with tests of a rung with build tags, or of rung field those with the named tests. A
+// name that no test has is an error.
+func packagesOf(rung string, names []string) ([]string, error) {
+	var packages, found []string
 	err := testFiles(".", func(path string, text []byte) {
-		has := slices.ContainsFunc(tagsOf(rung), func(tag string) bool { return hasTag(text, tag) })
-		if has && (rung != "field" || fieldTest.Match(text)) {
+		if !slices.ContainsFunc(tagsOf(rung), func(tag string) bool { return hasTag(text, tag) }) {
+			return
+		}
+		here := names
+		if rung == "field" {
+			here = fieldTestsIn(text, names)
+		}
+		if rung != "field" || len(here) > 0 {
 			packages = append(packages, "./"+filepath.Dir(path))
 		}
+		found = append(found, here...)
 	})
 
+	for _, name := range names {
+		if !slices.Contains(found, name) {
+			err = errors.Join(err, fmt.Errorf("rung %s has no TestField%s", rung, name))
+		}
+	}
 	slices.Sort(packages)
 	return slices.Compact(packages), err
 }
 
-// fieldTest is how a test of rung field begins in its file.
-var fieldTest = regexp.MustCompile(`(?m)^func ` + strings.TrimPrefix(fieldTests, "^"))
+// fieldTestsIn returns the tests of rung field in a file, without TestField, those of names if there are names.
+func fieldTestsIn(text []byte, names []string) []string {
+	var tests []string
+	for _, m := range fieldTest.FindAllSubmatch(text, -1) {
+		if name := string(m[1]); len(names) == 0 || slices.Contains(names, name) {
+			tests = append(tests, name)
+		}
+	}
+	return tests
+}
+
+// fieldTest is how a test of rung field begins in its file, and its name after TestField.
+var fieldTest = regexp.MustCompile(`(?m)^func ` + strings.TrimPrefix(fieldTests, "^") + `(\w*)\(`)
 
 // testFiles calls look with each file of tests below a folder, but for those of other modules, which go test of this
 // one does not run.
