@@ -4,7 +4,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$1
-module() { go -C upstream/test/csi list -m -f "$2" "github.com/kubernetes-csi/$1"; }
+module() {
+  go -C upstream/test/csi mod download "github.com/kubernetes-csi/$1" # a module whose programs are not built is not there yet
+  go -C upstream/test/csi list -m -f "$2" "github.com/kubernetes-csi/$1"
+}
 mkdir -p "$folder/manifests"
 
 join() { local out=$folder/manifests/$1; shift; for f in "$@"; do echo ---; cat "$f"; done > "$out"; }
