@@ -6,8 +6,8 @@
 //
 // How each rung ended is written below .cache/results (package kept); `go run ./hack/results keep RUNG` keeps it.
 //
-// MULLION_FIELD names the tests that rung field is to run alone, without TestField and with commas between them, so that
-// its hours can be taken in parts: MULLION_FIELD=Docker,Containerd.
+// MULLION_FIELD names the tests that rung field is to run alone, without TestField and with commas between them, so
+// that its hours can be taken in parts: MULLION_FIELD=Docker,Containerd.
 //
 // MULLION_TESTS_END, in seconds since 1970, is when all has to be done: a test that still runs then is ended and named,
 // and what was not begun has failed.
