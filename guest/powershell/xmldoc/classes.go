@@ -229,7 +229,7 @@ func xmlFields() []object.Field {
 		of("NextSibling", beside(1)), of("PreviousSibling", beside(-1)),
 		of("HasChildNodes", func(n *xmlNode) object.Value { return len(n.children) > 0 }),
 		of("HasAttributes", func(n *xmlNode) object.Value { return len(n.attrs) > 0 }),
-		of("IsEmpty", func(n *xmlNode) object.Value { return len(n.children) == 0 }),
+		of("IsEmpty", func(n *xmlNode) object.Value { return len(n.children) == 0 && !n.full }),
 		of("OuterXml", func(n *xmlNode) object.Value { return n.outer() }),
 		settable("InnerXml", func(n *xmlNode) object.Value { return n.inner() }, func(n *xmlNode, s string) error {
 			doc, err := readXML("<x>" + s + "</x>")

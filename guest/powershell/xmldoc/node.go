@@ -36,6 +36,8 @@ type xmlNode struct {
 	attrs    []*xmlNode
 	children []*xmlNode
 	parent   *xmlNode
+	// full says of an element without children that it is written with an end tag: it was read so, or had children.
+	full bool
 }
 
 // newNode returns a node that has no attributes and is nobody's child yet.
@@ -84,6 +86,7 @@ func readXML(text string) (*xmlNode, error) {
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // it is text already
 	doc := &xmlNode{kind: xmlDocument, name: "#document"}
 	at, depth := doc, 0
+	tagEnd := int64(0) // where the last start tag ends
 	for {
 		token, err := d.RawToken()
 		if errors.Is(err, io.EOF) {
@@ -100,13 +103,14 @@ func readXML(text string) (*xmlNode, error) {
 				return nil, badXML("the elements are nested too deep")
 			}
 			at.add(n)
-			at = n
+			at, tagEnd = n, d.InputOffset()
 
 		case xml.EndElement:
 			if at.kind != xmlElement || at.name != qualified(t.Name) {
 				return nil, badXML("The '" + at.name + "' start tag does not match the end tag of '" + qualified(t.Name) + "'.")
 			}
 
+			at.full = d.InputOffset() > tagEnd // that of <a/> is read with its start
 			at, depth = at.parent, depth-1
 
 		case xml.CharData:
@@ -158,6 +162,7 @@ func (n *xmlNode) keepsSpace() bool {
 
 func (n *xmlNode) add(child *xmlNode) {
 	child.parent = n
+	n.full = true
 	n.children = append(n.children, child)
 }
 
@@ -251,7 +256,7 @@ func (n *xmlNode) setText(text string) {
 		n.value = text
 		return
 	}
-	n.children = nil
+	n.children, n.full = nil, true
 	if text != "" {
 		n.add(newNode(xmlText, "#text", text))
 	}
@@ -272,12 +277,14 @@ func (n *xmlNode) take() {
 func (n *xmlNode) put(child *xmlNode, at int) {
 	child.take()
 	child.parent = n
+	n.full = true
 	n.children = slices.Insert(n.children, min(at, len(n.children)), child)
 }
 
 // clone returns a copy of a node, with what is in it if deep.
 func (n *xmlNode) clone(deep bool) *xmlNode {
 	c := newNode(n.kind, n.name, n.value)
+	c.full = n.full
 	for _, a := range n.attrs {
 		c.setAttr(a.name, a.value)
 	}
@@ -319,13 +326,13 @@ func (n *xmlNode) write(b *strings.Builder, indent, newline string, depth int) {
 			a.write(b, "", "", 0)
 		}
 
-		if len(n.children) == 0 {
+		if len(n.children) == 0 && !n.full {
 			b.WriteString(" />")
 			return
 		}
 
 		b.WriteByte('>')
-		n.writeChildren(b, indent, newline, depth+1)
+		n.writeChildren(b, indent, newline, depth+1) // also the line of an end tag alone, as .NET has it
 		b.WriteString("</" + n.name + ">")
 	}
 }
