@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -41,18 +42,30 @@ func TestInternet(t *testing.T) {
 	mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	server := httptest.NewServer(mux)
 	defer server.Close()
+	secured := httptest.NewUnstartedServer(mux)
+	secured.Config.ErrorLog = log.New(io.Discard, "", 0) // who does not trust it ends the handshake
+	secured.StartTLS()
+	defer secured.Close()
 
-	script, err := os.ReadFile("testdata/listener/web.ps1")
+	for name, address := range map[string]string{"web": server.URL, "client": server.URL, "trust": secured.URL} {
+		t.Run(name, func(t *testing.T) { askServer(t, name, address) })
+	}
+}
+
+// askServer runs a script with the address of a server.
+func askServer(t *testing.T, name, url string) {
+	t.Helper()
+	script, err := os.ReadFile("testdata/listener/" + name + ".ps1")
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	file := golden(t, "listener", "web")
+	file := golden(t, "listener", name)
 	t.Chdir(t.TempDir())
 	var out, errs bytes.Buffer
 	s := Session{
 		Args:    []string{"-Command", string(script)},
-		Environ: []string{"ADDRESS=" + strings.TrimPrefix(server.URL, "http://")},
+		Environ: []string{"ADDRESS=" + strings.TrimPrefix(strings.TrimPrefix(url, "http://"), "https://")},
 		Stdin:   strings.NewReader(""),
 		Stdout:  &out,
 		Stderr:  &errs,

@@ -12,6 +12,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/session"
+	"mullion.dev/mullion/guest/powershell/sockets"
 	"mullion.dev/mullion/guest/powershell/stream"
 	"mullion.dev/mullion/guest/powershell/words"
 	"mullion.dev/mullion/guest/powershell/xmldoc"
@@ -107,7 +108,7 @@ func Classes() []*object.Class {
 		address.URIClass(), address.Class(), endPointClass(), address.DNSClass(), listenerClass(),
 		prefixesClass(), contextClass(), requestClass(), responseClass(), library.PairsClass(), library.HeadersClass(),
 		object.RecordClass(), object.ReferenceClass(), enumClass(), ProcessClass(), managerClass(),
-		webClientClass(), library.VersionClass(), certificate.Class(), certificate.StoreClass(),
+		webClientClass(), sockets.Class(), library.VersionClass(), certificate.Class(), certificate.StoreClass(),
 		provider.KeyClass(), SecureClass(), credentialClass(), blockClass(), provider.ItemClass(),
 		aclClass(), ruleClass(), accountClass("NTAccount"), accountClass("SecurityIdentifier"),
 		events.TimerClass(), events.WatcherClass(), object.ExceptionClass("System.Exception"),

@@ -2,11 +2,14 @@ package dotnet
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"net"
 	"net/url"
 	"strings"
 
+	"mullion.dev/mullion/guest/powershell/certificate"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/session"
 )
@@ -19,6 +22,9 @@ func webError(ctx context.Context, err error, u *url.URL) error {
 		return object.Raise(object.WebException, "The operation has timed out.")
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case untrusted(err):
+		return object.Raise(object.WebException, "The underlying connection was closed: Could not establish trust "+
+			"relationship for the SSL/TLS secure channel.")
 	case unknown:
 		return object.Raise(object.WebException, "The remote name could not be resolved: '"+u.Hostname()+"'")
 	case isNetwork(err):
@@ -26,6 +32,59 @@ func webError(ctx context.Context, err error, u *url.URL) error {
 	}
 
 	return object.Raise(object.WebException, "The underlying connection was closed: "+err.Error()+".")
+}
+
+// untrusted reports whether an error is that of a server's certificate.
+func untrusted(err error) bool {
+	_, is := errors.AsType[*tls.CertificateVerificationError](err)
+	return is || errors.Is(err, errRefused)
+}
+
+// errRefused is the error of a certificate that the script's own callback refuses.
+var errRefused = errors.New("the remote certificate is invalid according to the validation procedure")
+
+// manager is what a session has set of the class ServicePointManager.
+type manager struct {
+	callback *object.ScriptBlock // nil: servers have certificates that the machine trusts
+}
+
+// trust returns how a server's certificate is looked at: as the machine does, or by the callback of the script, which
+// is asked in each case.
+func trust(s *session.State, host string) *tls.Config {
+	callback := session.Keep[manager](s).callback
+	if callback == nil {
+		return nil
+	}
+
+	config := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // the callback decides
+	config.VerifyConnection = func(state tls.ConnectionState) error {
+		shown := state.PeerCertificates[0]
+		others := x509.NewCertPool()
+		for _, c := range state.PeerCertificates[1:] {
+			others.AddCert(c)
+		}
+
+		problems := "None"
+		_, err := shown.Verify(x509.VerifyOptions{DNSName: host, Intermediates: others})
+		_, name := errors.AsType[x509.HostnameError](err)
+		switch {
+		case name:
+			problems = "RemoteCertificateNameMismatch"
+		case err != nil:
+			problems = "RemoteCertificateChainErrors"
+		}
+
+		v, err := s.Invoke(callback, []any{nil, certificate.Object(shown.Raw), nil, problems})
+		if err != nil {
+			return err
+		}
+		if !object.Truth(v) {
+			return errRefused
+		}
+		return nil
+	}
+
+	return config
 }
 
 // managerClass returns the class System.Net.ServicePointManager, of which scripts set the versions of TLS. TLS 1.2 and
@@ -57,6 +116,22 @@ func managerClass() *object.Class {
 						"Mullion's PowerShell: %s.", object.Text(v))
 				}
 
+				return nil
+			},
+		}, {
+			Name: "ServerCertificateValidationCallback",
+			Get: func(s *session.State, _ object.Value) (object.Value, error) {
+				if callback := session.Keep[manager](s).callback; callback != nil {
+					return callback, nil
+				}
+				return nil, nil
+			},
+			Keep: func(s *session.State, v object.Value) error {
+				callback, ok := v.(*object.ScriptBlock)
+				if v != nil && !ok {
+					return object.CannotConvert(v, "System.Net.Security.RemoteCertificateValidationCallback")
+				}
+				session.Keep[manager](s).callback = callback
 				return nil
 			},
 		}},

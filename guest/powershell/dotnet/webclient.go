@@ -43,14 +43,19 @@ func (w *webClient) ask(s *session.State, method, address, body string) (*http.R
 	}
 
 	const most = 50 // .NET's own limit of redirections
-	return Fetch(s.Context, r, most)
+	return Fetch(s.Context, s, r, most)
 }
 
 // Fetch makes a request with at most so many redirections. The error is a WebException, also for a status of 400 or
 // more.
-func Fetch(ctx context.Context, r *http.Request, redirections int64) (*http.Response, []byte, error) {
+func Fetch(
+	ctx context.Context, s *session.State, r *http.Request, redirections int64,
+) (*http.Response, []byte, error) {
 	client := http.Client{
-		Transport: &http.Transport{DisableKeepAlives: true}, // without a proxy of the environment, as Windows
+		Transport: &http.Transport{ // without a proxy of the environment, as Windows
+			DisableKeepAlives: true,
+			TLSClientConfig:   trust(s, r.URL.Hostname()),
+		},
 		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 			if int64(len(via)) > redirections {
 				return http.ErrUseLastResponse

@@ -45,6 +45,9 @@ func (f *frame) runAssignTo(s *lang.AssignTo, _ *object.Sink) error {
 			return err
 		}
 		of := object.FindField(f.in.class(to.Of).Fields, to.Name)
+		if of.Keep != nil {
+			return object.Around(of.Keep(f.in.State, v), "Exception setting \""+of.Name+"\": ")
+		}
 		if of.Set == nil {
 			return object.Thrown("Setting [%s]::%s of .NET is not part of Mullion's PowerShell.", to.Written, to.Member)
 		}

@@ -119,6 +119,8 @@ type Field struct {
 	Name string
 	Get  func(s *session.State, of Value) (Value, error)
 	Set  func(of, v Value) error // nil: it cannot be set
+	// Keep sets a static property that is the session's own; nil: Set does.
+	Keep func(s *session.State, v Value) error
 }
 
 // Event is an event of the objects of a class.

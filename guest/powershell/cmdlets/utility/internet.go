@@ -51,7 +51,7 @@ func web(c *cmdlet.Call) (*http.Response, []byte, error) {
 		}
 	}
 
-	return dotnet.Fetch(ctx, r, most)
+	return dotnet.Fetch(ctx, c.State, r, most)
 }
 
 // webRequest returns the request that the parameters describe.
