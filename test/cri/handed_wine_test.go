@@ -116,14 +116,14 @@ func TestExecByAnImpostor(t *testing.T) {
 	n.loadAttack(t)
 	quiet, quietConfig := n.pod(t, "neighbour")
 	neighbour := n.run1(t, quiet, quietConfig, []string{"sleep"}, nil)
-	says := func(id string, timeout int64) (string, time.Duration, error) {
+	says := func(id string, timeout time.Duration) (string, time.Duration, error) {
 		began := time.Now()
 		out, err := n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{
-			ContainerId: id, Cmd: []string{"cmd", "/c", "echo here"}, Timeout: timeout,
+			ContainerId: id, Cmd: []string{"cmd", "/c", "echo here"}, Timeout: seconds(timeout),
 		})
 		return strings.TrimSpace(string(out.GetStdout())), time.Since(began), err
 	}
-	if out, _, err := says(neighbour, 60); err != nil || out != "here" {
+	if out, _, err := says(neighbour, time.Minute); err != nil || out != "here" {
 		t.Fatalf("the neighbour says %q, %v", out, err)
 	}
 
@@ -132,15 +132,15 @@ func TestExecByAnImpostor(t *testing.T) {
 	id := n.attacks(t, pod, config, "impostor", 256, "impostor")
 	n.waitLog(t, id, "answering")
 	for way, want := range []string{"here", "here", "here", "", "", "", "", ""} {
-		out, took, err := says(id, 20)
+		out, took, err := says(id, 20*time.Second)
 		t.Logf("way %d: %.40q after %s, %v", way, out, took.Round(time.Millisecond), err)
 		if out != want && way < 4 {
 			t.Errorf("way %d: it says %q, %v", way, out, err)
 		}
-		if took > 40*time.Second {
+		if took > patient(40*time.Second) {
 			t.Errorf("way %d: it took %s", way, took)
 		}
-		if out, took, err := says(neighbour, 20); err != nil || out != "here" {
+		if out, took, err := says(neighbour, 20*time.Second); err != nil || out != "here" {
 			t.Errorf("way %d: the neighbour says %q, %v after %s", way, out, err, took)
 		}
 	}
@@ -227,14 +227,14 @@ func TestLeases(t *testing.T) {
 	for _, of := range slices.Repeat([]string{id, neighbour}, 3) {
 		began := time.Now()
 		out, err := n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{
-			ContainerId: of, Cmd: []string{"cmd", "/c", "ping -n 2 127.0.0.1 >nul & echo here"}, Timeout: 30,
+			ContainerId: of, Cmd: []string{"cmd", "/c", "ping -n 2 127.0.0.1 >nul & echo here"}, Timeout: seconds(30 * time.Second),
 		})
 		took := time.Since(began)
 		t.Logf("%.8s: %q, %v after %s", of, out.GetStdout(), err, took.Round(time.Millisecond))
-		if of == neighbour && (err != nil || took > 10*time.Second) {
+		if of == neighbour && (err != nil || took > patient(10*time.Second)) {
 			t.Errorf("the neighbour: %v after %s", err, took)
 		}
-		if took > 25*time.Second {
+		if took > patient(25*time.Second) {
 			t.Errorf("who asks waits for %s", took)
 		}
 	}
@@ -251,7 +251,7 @@ func TestLeases(t *testing.T) {
 	st := n.waitExit(t, id)
 	t.Logf("its end after %s: %v %s; what it leased:\n%s", time.Since(began).Round(time.Millisecond), st.ExitCode, st.Reason,
 		n.log(t, id))
-	if took := time.Since(began); took > 20*time.Second {
+	if took := time.Since(began); took > patient(20*time.Second) {
 		t.Errorf("its end took %s", took)
 	}
 }

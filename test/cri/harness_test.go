@@ -144,10 +144,8 @@ func (m *machine) up() error {
 
 func (m *machine) prepareWine() error {
 	initBinary := filepath.Join(m.dir, "mullion-init")
-	build := exec.Command("go", "build", "-o", initBinary, "./cmd/mullion-init")
-	build.Dir, build.Env = root(), append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build mullion-init: %w\n%s", err, out)
+	if err := compile(context.Background(), "linux", "./cmd/mullion-init", initBinary); err != nil {
+		return err
 	}
 
 	opts := wine.Options{
@@ -167,7 +165,7 @@ func (m *machine) prepareWine() error {
 	if !exists(filepath.Join(opts.ShimDir, "mullion-run.exe")) {
 		return fmt.Errorf("mullion-run.exe is missing in %s: run make build", opts.ShimDir)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patient(3*time.Minute))
 	defer cancel()
 	var err error
 	if m.system, err = wine.Prepare(ctx, opts); err != nil {
@@ -209,8 +207,9 @@ func (m *machine) startContainerd() error {
 		return err
 	}
 
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		c, err := client.New(m.socket, client.WithTimeout(time.Second))
+	deadline := time.Now().Add(patient(20 * time.Second))
+	for ; time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		c, err := client.New(m.socket, client.WithTimeout(patient(time.Second)))
 		if err != nil {
 			continue
 		}
@@ -228,10 +227,8 @@ func (m *machine) startContainerd() error {
 // loadImage builds the Windows test program and loads it as an image.
 func (m *machine) loadImage() error {
 	exe := filepath.Join(m.dir, "winprog.exe")
-	build := exec.Command("go", "build", "-o", exe, "./testdata/winprog")
-	build.Env = append(os.Environ(), "GOOS=windows", "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build test program: %w\n%s", err, out)
+	if err := compile(context.Background(), "windows", "./test/cri/testdata/winprog", exe); err != nil {
+		return err
 	}
 
 	data, err := os.ReadFile(exe)

@@ -245,7 +245,7 @@ func (n *node) hostDrive() string { return filepath.Join(n.dir, "host", "Files")
 // purge removes what the test left, by a server of its own.
 func (n *node) purge(tb testing.TB) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), patient(time.Minute))
 	defer cancel()
 	lifeCtx, end := context.WithCancel(ctx)
 	defer end()
@@ -404,7 +404,7 @@ func (n *node) waitLog(t *testing.T, id, want string) {
 // eventually waits for a condition.
 func eventually(tb testing.TB, what string, ok func() bool) {
 	tb.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patient(30 * time.Second)); time.Now().Before(deadline); {
 		if ok() {
 			return
 		}

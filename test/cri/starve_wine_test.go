@@ -5,10 +5,10 @@ package cri
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
@@ -19,11 +19,8 @@ const attackImage = "mullion.test/attack:1"
 func (n *node) loadAttack(t *testing.T) {
 	t.Helper()
 	exe := filepath.Join(t.TempDir(), "attack.exe")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", exe,
-		"./test/attack/prog")
-	build.Dir, build.Env = root(), append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build attacks: %v\n%s", err, out)
+	if err := compile(t.Context(), "windows", "./test/attack/prog", exe); err != nil {
+		t.Fatal(err)
 	}
 
 	data, err := os.ReadFile(exe)
@@ -98,13 +95,13 @@ func TestStarvation(t *testing.T) {
 	}
 }
 
-// takes has a container take a few, which it has to get within ten seconds.
+// takes has a container take a few, which it has to get within ten seconds of a machine's own processor.
 func (n *node) takes(t *testing.T, id, name string, need int) {
 	t.Helper()
 	resp, err := n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{
 		ContainerId: id,
 		Cmd:         []string{`C:\app\attack.exe`, "sweep", "few", name},
-		Timeout:     10,
+		Timeout:     seconds(10 * time.Second),
 	})
 	if err != nil {
 		t.Fatalf("the neighbour: %v", err)
