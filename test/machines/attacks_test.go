@@ -14,6 +14,16 @@ import (
 // container, and to starve the machine. What they write to the disk depends on no kernel.
 const attackParts = "TestAttacks/^(administrator|user|bombs|starvation)$"
 
+// criAttacks are the attacks among the tests of the CRI server (test/cri): containers that hand over what they have,
+// answer in the place of their first process, hold leases, or plant links where others mount. What a cgroup counts, and
+// what is left of one, differs between the versions of cgroups.
+func criAttacks() []string {
+	return []string{
+		"TestHandedMemory", "TestExecByAnImpostor", "TestLeases", "TestMountBelowALink", "TestHandedOverToAnotherPod",
+		"TestStarvation",
+	}
+}
+
 // attackFolder is where the cluster of the attacks lies.
 const attackFolder = "/var/lib/attacked"
 
@@ -47,6 +57,22 @@ func (try *trial) attacks(t *testing.T) {
 		for _, part := range []string{"administrator", "user", "bombs", "starvation"} {
 			if !strings.Contains(out, "--- PASS: TestAttacks/"+part) {
 				t.Errorf("the part %s did not run", part)
+			}
+		}
+	})
+
+	try.step(t, "cri-attacks", func(ctx context.Context, t *testing.T) {
+		t.Helper()
+		out, err := try.guest.RunAs(ctx, "root", fmt.Sprintf("cd /opt/mullion/test/cri && "+
+			"TMPDIR=%s MULLION_CRI_PROGRAMS=/opt/mullion/test/attack/programs MULLION_CRI_PATIENCE=%d "+
+			"./cri.test -test.v -test.timeout %s -test.run '^(%s)$'",
+			attackFolder, patience, most-2*time.Minute, strings.Join(criAttacks(), "|")), t.Output())
+		if err != nil {
+			t.Error(err)
+		}
+		for _, name := range criAttacks() {
+			if !strings.Contains(out, "--- PASS: "+name+" (") {
+				t.Errorf("%s did not pass", name)
 			}
 		}
 	})

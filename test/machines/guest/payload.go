@@ -38,19 +38,25 @@ func AddTests(ctx context.Context, checkout, to string) error {
 	})
 }
 
-// AddAttacks adds to a payload the suite of attacks and its programs.
+// AddAttacks adds to a payload the suite of attacks, the attacks among the tests of the CRI server, and what they run.
 func AddAttacks(ctx context.Context, checkout, to string) error {
 	const dir = "test/attack"
 	if err := linkTree(checkout, dir, to); err != nil {
 		return fmt.Errorf("gather the attacks that run in a guest: %w", err)
 	}
 
-	at := filepath.Join(to, dir)
+	at, cri := filepath.Join(to, dir), filepath.Join(to, "test", "cri")
 
 	return buildAll(ctx, checkout, []program{
 		{"linux", "", []string{"test", "-c", "-tags", "cluster", "-o", filepath.Join(at, "attack.test"), "./" + dir}},
 		{"linux", "", []string{"build", "-o", filepath.Join(at, "programs", "attack"), "./test/attack/prog"}},
 		{"windows", "", []string{"build", "-o", filepath.Join(at, "programs", "attack.exe"), "./test/attack/prog"}},
+		{"linux", "", []string{"test", "-c", "-tags", "wine", "-o", filepath.Join(cri, "cri.test"), "./test/cri"}},
+		{"linux", "", []string{"build", "-o", filepath.Join(at, "programs", "mullion-init"), "./cmd/mullion-init"}},
+		{"windows", "", []string{
+			"build", "-o", filepath.Join(at, "programs", "winprog.exe"),
+			"./test/cri/testdata/winprog",
+		}},
 	})
 }
 
