@@ -40,6 +40,15 @@ func TestInternet(t *testing.T) {
 	give("/xml", "text/xml", "<a/>")
 	mux.Handle("/redirect", http.RedirectHandler("/latin", http.StatusFound))
 	mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	refuse := func(path, contentType, body string) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", contentType)
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, body)
+		})
+	}
+	refuse("/refused", "application/json", `{"kind":"Status","reason":"Forbidden"}`)
+	refuse("/page", "text/html; charset=utf-8", "<html><b>No.</b></html>")
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	secured := httptest.NewUnstartedServer(mux)

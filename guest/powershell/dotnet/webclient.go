@@ -1,12 +1,14 @@
 package dotnet
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/library"
@@ -81,11 +83,68 @@ func Fetch(
 		return nil, nil, &object.Exception{
 			Class:   object.WebException,
 			Message: message,
-			Status:  answer.StatusCode,
+			Response: &object.Instance{
+				Of: webResponseClass(),
+				V:  &webResponse{answer.StatusCode, answer.Header.Get("Content-Type"), body},
+			},
 		}
 	}
 
 	return answer, body, nil
+}
+
+// webResponse is the System.Net.HttpWebResponse of a refusal.
+type webResponse struct {
+	status int
+	kind   string // of the body, as Content-Type has it
+	body   []byte
+}
+
+// refusalTags are those that a cmdlet leaves out of what it says of a refusal.
+var refusalTags = regexp.MustCompile("<[^>]*>")
+
+// Refusal returns what the server says in an error of Fetch, without tags, as Windows' cmdlets have it in ErrorDetails.
+func Refusal(e *object.Exception) string {
+	r := object.Own[*webResponse](e.Response)
+	if r == nil {
+		return ""
+	}
+	text := string(r.body)
+	if encoding := stream.CharsetOf(r.kind); encoding != nil {
+		text = encoding.Decode(r.body)
+	}
+	return refusalTags.ReplaceAllString(text, "")
+}
+
+func webResponseClass() *object.Class {
+	of := func(name string, get func(r *webResponse) object.Value) object.Field {
+		return object.Field{
+			Name: name,
+			Get: func(_ *session.State, v object.Value) (object.Value, error) {
+				return get(object.Own[*webResponse](v)), nil
+			},
+		}
+	}
+	nothing := func(*object.Call) (object.Value, error) { return nil, nil }
+	return &object.Class{
+		Name: "System.Net.HttpWebResponse",
+		Props: []object.Field{
+			of("StatusCode", func(r *webResponse) object.Value {
+				return object.Enum{Of: object.EnumOf(object.StatusName), N: int64(r.status)}
+			}),
+			of("StatusDescription", func(r *webResponse) object.Value { return http.StatusText(r.status) }),
+			of("ContentType", func(r *webResponse) object.Value { return r.kind }),
+			of("ContentLength", func(r *webResponse) object.Value { return int64(len(r.body)) }),
+		},
+		Methods: []object.Method{
+			{Name: "GetResponseStream", Do: func(c *object.Call) (object.Value, error) {
+				body := bytes.NewReader(object.Own[*webResponse](c.On).body)
+				return &object.Instance{Of: stream.Class(), V: &stream.Stream{R: body}}, nil
+			}},
+			{Name: "Close", Do: nothing},
+			{Name: "Dispose", Do: nothing},
+		},
+	}
 }
 
 // decode returns a body as text, in the encoding that its Content-Type names, or else the client's.

@@ -40,8 +40,8 @@ func categoryType() *EnumType {
 	return t
 }
 
-// webFields returns what a WebException has besides the properties of other exceptions: Response is the answer, with
-// its status alone, or $null.
+// webFields returns what a WebException has besides the properties of other exceptions: Response is the answer, or
+// $null.
 func webFields(class string) []Field {
 	if class != WebException {
 		return nil
@@ -50,23 +50,18 @@ func webFields(class string) []Field {
 	return []Field{{
 		Name: "Response",
 		Get: func(_ *session.State, v Value) (Value, error) {
-			status := Own[*ErrorRecord](v).status
-			if status == 0 {
-				return nil, nil
-			}
-			return New(Custom).Set("StatusCode", Enum{EnumOf(statusName), int64(status)}).
-				Set("StatusDescription", http.StatusText(status)), nil
+			return Own[*ErrorRecord](v).response, nil
 		},
 	}}
 }
 
-// statusName is the enumeration of HTTP's statuses.
-const statusName = "Net.HttpStatusCode"
+// StatusName is the enumeration of HTTP's statuses.
+const StatusName = "Net.HttpStatusCode"
 
 // statusType names the statuses as .NET does, NotFound for example
 // (https://learn.microsoft.com/en-us/dotnet/api/system.net.httpstatuscode).
 func statusType() *EnumType {
-	t := &EnumType{Name: statusName}
+	t := &EnumType{Name: StatusName}
 	spelt := strings.NewReplacer(" ", "", "-", "", "URI", "Uri", "HTTP", "Http")
 	for status := http.StatusContinue; status <= http.StatusHTTPVersionNotSupported; status++ {
 		if name := http.StatusText(status); name != "" {

@@ -123,6 +123,9 @@ func (r *ErrorRecord) invoked() *Invoked {
 	return &i
 }
 
+// said is an error as text: its details, if it has some.
+func (r *ErrorRecord) said() string { return cmp.Or(r.Details, r.Message) }
+
 // categoryView is the name of $ErrorView for which an error is its category.
 const categoryView = "categoryview"
 
@@ -135,7 +138,7 @@ func (r *ErrorRecord) Lines(newline, view string) string {
 	}
 
 	by := r.invoked()
-	lines := strings.Split(strings.ReplaceAll(by.prefix()+r.Message, "\r\n", "\n"), "\n")
+	lines := strings.Split(strings.ReplaceAll(by.prefix()+r.said(), "\r\n", "\n"), "\n")
 	inMessage := r.Category == ParserError && by.Kind == "" // the message says it already
 	if at := by.At.Message(newline); at != "" && !inMessage {
 		lines = append(lines, at)

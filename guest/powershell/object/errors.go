@@ -22,7 +22,8 @@ type Exception struct {
 	ID, Category   string // as a record has them, or ""
 	Target         Value
 	Place
-	Status int // of the HTTP answer that it is about, 0 if there is none
+	Response Value  // the HTTP answer that it is about, or nil
+	Details  string // of that answer: what the record says in the place of Message
 }
 
 // Error returns the exception's message.
@@ -64,9 +65,10 @@ type ErrorRecord struct {
 	parameter string
 	// self is the object of a script's class that the exception is, own the names of that class and its bases; nil:
 	// none.
-	self   *Object
-	own    []string
-	status int // of the HTTP answer that a WebException is about, 0 if there is none
+	self     *Object
+	own      []string
+	response Value  // the HTTP answer that a WebException is about, or nil
+	Details  string // what is shown in the place of Message; "": nothing
 }
 
 // outer returns the record of the exception that PowerShell makes of one of a method.
@@ -108,7 +110,7 @@ func RecordOf(err error) *ErrorRecord {
 		r.ID, r.Category = e.ID, e.Category
 		r.Target = e.Target
 		r.Place = e.Place
-		r.status = e.Status
+		r.response, r.Details = e.Response, e.Details
 		if e.Inner != "" {
 			r.inner = &ErrorRecord{Message: e.Message, Class: e.Inner}
 		}
@@ -288,11 +290,16 @@ func RecordClass() *Class {
 			Most:  4,
 			Do:    newRecord,
 		},
-		Text: func(v any) string { return v.(*ErrorRecord).Message },
+		Text: func(v any) string { return v.(*ErrorRecord).said() },
 		Props: []Field{
 			{Name: "Exception", Get: of(func(r *ErrorRecord) Value { return r.exception() })},
 			{Name: "TargetObject", Get: of(func(r *ErrorRecord) Value { return r.Target })},
-			{Name: "ErrorDetails", Get: of(func(*ErrorRecord) Value { return nil })},
+			{Name: "ErrorDetails", Get: of(func(r *ErrorRecord) Value {
+				if r.Details == "" {
+					return nil
+				}
+				return New("System.Management.Automation.ErrorDetails").Set("Message", r.Details)
+			})},
 			{Name: "FullyQualifiedErrorId", Get: of(func(r *ErrorRecord) Value { return r.fullID() })},
 			{Name: "CategoryInfo", Get: of(func(r *ErrorRecord) Value { return &Instance{categoryClass(), r} })},
 			{Name: "InvocationInfo", Get: of(func(r *ErrorRecord) Value { return r.invoked().Value() })},

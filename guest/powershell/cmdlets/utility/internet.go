@@ -51,7 +51,13 @@ func web(c *cmdlet.Call) (*http.Response, []byte, error) {
 		}
 	}
 
-	return dotnet.Fetch(ctx, c.State, r, most)
+	answer, body, err := dotnet.Fetch(ctx, c.State, r, most)
+	if e, ok := errors.AsType[*object.Exception](err); ok {
+		e.Details = dotnet.Refusal(e)
+		e.ID, e.Category = "WebCmdletWebResponseException", object.InvalidOperating
+		e.Target = &object.Instance{Of: &object.Class{Name: "System.Net.HttpWebRequest"}}
+	}
+	return answer, body, err
 }
 
 // webRequest returns the request that the parameters describe.

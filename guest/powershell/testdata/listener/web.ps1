@@ -20,3 +20,10 @@ try { $w.DownloadString("$u/missing") } catch [System.Net.WebException] { $_.Exc
 try { $w.DownloadFile("$u/bytes", 'no/such/folder') } catch { $_.Exception.Message }; try { $w.Encoding = 'utf8' } catch { $_.Exception.Message }; try { $w.DownloadFile("$u/missing", 'none') } catch { Test-Path none }; $w.Dispose()
 Invoke-Expression ((New-Object System.Net.WebClient).DownloadString("$u/script")); added 2
 Invoke-RestMethod "$u/xml"
+try { Invoke-RestMethod "$u/refused" } catch {
+  [int]$_.Exception.Response.StatusCode; $_.Exception.Response.ContentType; ($_.ErrorDetails.Message | ConvertFrom-Json).reason
+  $r = New-Object System.IO.StreamReader($_.Exception.Response.GetResponseStream()); $r.ReadToEnd(); $r.Close(); "$_"
+}
+try { Invoke-WebRequest "$u/page" -UseBasicParsing } catch { $_.ErrorDetails.Message; $_.Exception.Message }
+try { (New-Object Net.WebClient).DownloadString("$u/refused") } catch { $_.Exception.InnerException.Response.StatusDescription; $null -eq $_.ErrorDetails }
+Invoke-RestMethod "$u/refused"
