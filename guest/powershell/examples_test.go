@@ -137,7 +137,7 @@ func TestCNIExample(t *testing.T) {
 	}
 
 	for _, want := range []string{
-		`"name": "cbr0"`, `"subnet": "10.244.1.0/24"`, `"rangeStart": "10.244.1.3"`, `"10.244.0.0/16",`, `"172.18.0.0/16"`,
+		`"name":  "cbr0"`, `"subnet":  "10.244.1.0/24"`, `"rangeStart":  "10.244.1.3"`, `"10.244.0.0/16",`, `"172.18.0.0/16"`,
 	} {
 		if !strings.Contains(string(config), want) {
 			t.Errorf("%s is not in the configuration:\n%s", want, config)

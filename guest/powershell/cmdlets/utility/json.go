@@ -4,38 +4,45 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf16"
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
+// jsonStyle is how JSON is laid out: on one line, with the newline "", or as the version of PowerShell does.
+type jsonStyle struct {
+	newline string
+	core    bool // PowerShell 6 and later
+}
+
 // toJSON writes a value; objects nested deeper than depth are written as their text.
-func toJSON(b *strings.Builder, v object.Value, depth int, indent, newline string) error {
+func (s jsonStyle) toJSON(b *strings.Builder, v object.Value, depth int, indent string) error {
 	switch v := object.Plain(v).(type) {
 	case *object.Hashtable:
-		return toJSON(b, v.Object(), depth, indent, newline)
+		return s.toJSON(b, v.Object(), depth, indent)
 	case *object.ArrayList:
-		return toJSON(b, v.Items, depth, indent, newline)
+		return s.toJSON(b, v.Items, depth, indent)
 	case *object.Object:
 		l := jsonLayout{
-			brackets: "{}",
-			depth:    depth,
-			indent:   indent,
-			newline:  newline,
+			jsonStyle: s,
+			brackets:  "{}",
+			depth:     depth,
+			indent:    indent,
 		}
 
 		for _, name := range v.Names {
 			l.parts = append(l.parts, jsonPart{name, v.Value(name)})
 		}
 
-		return l.write(b, v)
+		return l.inBrackets(b, v)
 
 	case []object.Value, object.Range:
 		l := jsonLayout{
-			brackets: "[]",
-			depth:    depth,
-			indent:   indent,
-			newline:  newline,
+			jsonStyle: s,
+			brackets:  "[]",
+			depth:     depth,
+			indent:    indent,
 		}
 
 		if depth >= 0 { // a range may be long
@@ -44,17 +51,17 @@ func toJSON(b *strings.Builder, v object.Value, depth int, indent, newline strin
 			}
 		}
 
-		return l.write(b, v)
+		return l.inBrackets(b, v)
 
 	case nil, bool, int64, float64, string:
-		return writeJSON(b, v)
+		return s.write(b, v)
 	case object.Enum:
-		return writeJSON(b, v.N)
+		return s.write(b, v.N)
 	case object.DateTime:
 		fmt.Fprintf(b, `"\/Date(%d)\/"`, v.At.UnixMilli())
 		return nil
 	default:
-		return writeJSON(b, object.Text(v))
+		return s.write(b, object.Text(v))
 	}
 }
 
@@ -63,21 +70,28 @@ type jsonPart struct {
 	v    object.Value
 }
 
-// jsonLayout is a list or object in brackets, and how to write it; newline is "" if all is on one line.
+// jsonLayout is a list or object in brackets, and how to write it.
 type jsonLayout struct {
-	brackets        string
-	parts           []jsonPart
-	depth           int
-	indent, newline string
+	jsonStyle
+	brackets string
+	parts    []jsonPart
+	depth    int
+	indent   string
 }
 
-// write writes the parts in brackets. Below the requested depth it writes the text of whole instead.
-func (l jsonLayout) write(b *strings.Builder, whole object.Value) error {
+// inBrackets writes the parts. Below the requested depth it writes the text of whole instead. In Windows PowerShell what
+// is in brackets begins four columns behind them, wherever those are, and brackets with nothing in them have a line
+// between them.
+func (l jsonLayout) inBrackets(b *strings.Builder, whole object.Value) error {
 	if l.depth < 0 {
-		return writeJSON(b, object.Text(whole))
+		return l.write(b, object.Text(whole))
 	}
-	inner, colon := l.indent, ":"
-	if l.newline != "" {
+
+	inner, colon, aligned := l.indent, ":", l.newline != "" && !l.core
+	switch {
+	case aligned:
+		inner, colon = inner+"    ", ":  "
+	case l.newline != "":
 		inner, colon = inner+"  ", ": "
 	}
 
@@ -88,33 +102,51 @@ func (l jsonLayout) write(b *strings.Builder, whole object.Value) error {
 		}
 
 		b.WriteString(l.newline + inner)
+		column := inner
 		if l.brackets == "{}" {
-			if err := writeJSON(b, p.name); err != nil {
+			begin := b.Len()
+			if err := l.write(b, p.name); err != nil {
 				return err
 			}
 			b.WriteString(colon)
+			if aligned {
+				column += strings.Repeat(" ", len(utf16.Encode([]rune(b.String()[begin:]))))
+			}
 		}
 
-		if err := toJSON(b, p.v, l.depth-1, inner, l.newline); err != nil {
+		if err := l.toJSON(b, p.v, l.depth-1, column); err != nil {
 			return err
 		}
 	}
 
-	if len(l.parts) > 0 {
+	if aligned && len(l.parts) == 0 {
+		b.WriteString(l.newline)
+	}
+	if aligned || len(l.parts) > 0 {
 		b.WriteString(l.newline + l.indent)
 	}
 	b.WriteString(l.brackets[1:])
 	return nil
 }
 
-func writeJSON(b *strings.Builder, v any) error {
+// escapedInWindows are characters that Windows PowerShell writes by their numbers, as its JavaScriptSerializer does.
+//
+//nolint:gochecknoglobals // A replacer is made once.
+var escapedInWindows = strings.NewReplacer("'", `\u0027`, "<", `\u003c`, ">", `\u003e`, "&", `\u0026`, "\u0085", `\u0085`)
+
+// write writes a value without parts.
+func (s jsonStyle) write(b *strings.Builder, v any) error {
 	var one strings.Builder
 	e := json.NewEncoder(&one)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		return err
 	}
-	b.WriteString(strings.TrimSuffix(one.String(), "\n"))
+	text := strings.TrimSuffix(one.String(), "\n")
+	if !s.core {
+		text = escapedInWindows.Replace(text)
+	}
+	b.WriteString(text)
 	return nil
 }
 
@@ -156,12 +188,12 @@ func convertToJSON(c *cmdlet.Call) error {
 		}
 	}
 
-	newline := c.State.Newline
+	style := jsonStyle{newline: c.State.Newline, core: c.State.Core}
 	if c.Flags["compress"] {
-		newline = ""
+		style.newline = ""
 	}
 	var b strings.Builder
-	if err := toJSON(&b, v, int(depth), "", newline); err != nil {
+	if err := style.toJSON(&b, v, int(depth), ""); err != nil {
 		return err
 	}
 
