@@ -300,6 +300,26 @@ func labels() []attack {
 		}, held: []int{einval}},
 		{name: "label/policy", try: opens("/sys/fs/selinux/load", oWRONLY)},
 		{name: "label/enforce", try: opens("/sys/fs/selinux/enforce", oRDWR)},
+		{name: "label/null-device", try: relabels("/dev/null"), held: noLabel()},
+		{name: "label/hosts", try: relabels("/Files/windows/system32/drivers/etc/hosts"), held: noLabel()},
+		{name: "label/termination-log", try: relabels("/Files/dev/termination-log"), held: noLabel()},
+	}
+}
+
+// noLabel are the answers of a machine without SELinux.
+func noLabel() []int { return []int{enodata, eopnotsupp} }
+
+// relabels gives a file that is not the container's the label that it has: who may do that may give it another one. A
+// container's own files may have any label, which says nothing to who is not confined.
+func relabels(path string) func() int {
+	return func() int {
+		const name = "security.selinux"
+		label := make([]byte, 256)
+		n := call(sysGetxattr, path, name, label, len(label))
+		if n < 0 {
+			return n
+		}
+		return call(sysSetxattr, path, name, label[:n], n, 0)
 	}
 }
 

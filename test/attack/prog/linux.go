@@ -163,6 +163,7 @@ const (
 	sysQuotactl             = 179
 	sysGettid               = 186
 	sysSetxattr             = 188
+	sysGetxattr             = 191
 	sysIOSetup              = 206
 	sysGetdents64           = 217
 	sysTimerCreate          = 222
@@ -251,6 +252,7 @@ const (
 	einval, erofs, enosys                        = -22, -30, -38
 	eprotonosupport, esocktnosupport, eopnotsupp = -93, -94, -95
 	eafnosupport                                 = -97
+	enodata                                      = -61
 	econnrefused                                 = -111
 )
 
