@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -52,7 +52,7 @@ func TestInternet(t *testing.T) {
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	secured := httptest.NewUnstartedServer(mux)
-	secured.Config.ErrorLog = log.New(io.Discard, "", 0) // who does not trust it ends the handshake
+	secured.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // who does not trust it ends the handshake
 	secured.StartTLS()
 	defer secured.Close()
 

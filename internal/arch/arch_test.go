@@ -229,10 +229,11 @@ var powershell = map[string]string{
 	"stream":      "object session",
 	"provider":    "format object pattern session stream system words",
 	"xmldoc":      "object provider session",
+	"sockets":     "object session stream",
 	"address":     "object session",
 	"certificate": "object pattern provider session system",
 	"events":      "object pattern session",
-	"dotnet":      "address certificate events library object pattern provider session stream system words xmldoc",
+	"dotnet":      "address certificate events library object pattern provider session sockets stream system words xmldoc",
 	"cmdlet":      "certificate object pattern provider session words",
 	"cmdlets": "certificate cmdlet dotnet events format library object operator pattern provider session stream system " +
 		"words xmldoc",

@@ -8,13 +8,13 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/library"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/session"
 	"mullion.dev/mullion/guest/powershell/stream"
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // webClient is a System.Net.WebClient (https://learn.microsoft.com/en-us/dotnet/api/system.net.webclient), without
@@ -101,7 +101,7 @@ type webResponse struct {
 }
 
 // refusalTags are those that a cmdlet leaves out of what it says of a refusal.
-var refusalTags = regexp.MustCompile("<[^>]*>")
+var refusalTags = lazyregexp.New("<[^>]*>")
 
 // Refusal returns what the server says in an error of Fetch, without tags, as Windows' cmdlets have it in ErrorDetails.
 func Refusal(e *object.Exception) string {

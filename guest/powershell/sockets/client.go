@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strconv"
 	"sync"
@@ -162,7 +161,12 @@ func (t *tcpClient) stream() (object.Value, error) {
 		_, err := conn.Write(data)
 		return err
 	}
-	return &object.Instance{Of: stream.Class(), V: &stream.Stream{R: io.Reader(conn), Write: write, Close: t.close}}, nil
+	both := &stream.Stream{
+		R:     conn,
+		Write: write,
+		Close: t.close,
+	}
+	return &object.Instance{Of: stream.Class(), V: both}, nil
 }
 
 // Class returns the class System.Net.Sockets.TcpClient
@@ -205,7 +209,11 @@ func Class() *object.Class {
 			if len(c.Args) == 0 {
 				return made, nil
 			}
-			_, err := connect(&object.Call{State: c.State, On: made, Args: c.Args})
+			_, err := connect(&object.Call{
+				State: c.State,
+				On:    made,
+				Args:  c.Args,
+			})
 			return made, err
 		}},
 		Props: []object.Field{{

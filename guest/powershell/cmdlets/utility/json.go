@@ -79,15 +79,16 @@ type jsonLayout struct {
 	indent   string
 }
 
-// inBrackets writes the parts. Below the requested depth it writes the text of whole instead. In Windows PowerShell what
-// is in brackets begins four columns behind them, wherever those are, and brackets with nothing in them have a line
-// between them.
+// inBrackets writes the parts. Below the requested depth it writes the text of whole instead. In Windows PowerShell
+// what is in brackets begins four columns behind them, wherever those are, and brackets with nothing in them have a
+// line between them.
 func (l jsonLayout) inBrackets(b *strings.Builder, whole object.Value) error {
 	if l.depth < 0 {
 		return l.write(b, object.Text(whole))
 	}
 
-	inner, colon, aligned := l.indent, ":", l.newline != "" && !l.core
+	aligned := l.newline != "" && !l.core
+	inner, colon := l.indent, ":"
 	switch {
 	case aligned:
 		inner, colon = inner+"    ", ":  "
