@@ -52,7 +52,8 @@ func TestInternet(t *testing.T) {
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	secured := httptest.NewUnstartedServer(mux)
-	secured.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // who does not trust it ends the handshake
+	// Who does not trust it ends the handshake.
+	secured.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	secured.StartTLS()
 	defer secured.Close()
 
