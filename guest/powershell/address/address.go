@@ -273,7 +273,11 @@ func DNSClass() *object.Class {
 		if err != nil {
 			return nil, err
 		}
-		return object.New("host entry").Set("HostName", c.Text(0)).Set("Aliases", []object.Value{}).
+		name := c.Text(0)
+		if _, err := netip.ParseAddr(name); err != nil {
+			name = canonical(name)
+		}
+		return object.New("host entry").Set("HostName", name).Set("Aliases", []object.Value{}).
 			Set("AddressList", all), nil
 	}
 
