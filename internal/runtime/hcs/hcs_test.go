@@ -151,18 +151,11 @@ func (h *host) promise(t *testing.T, pid, number string) (_ net.Conn, serve func
 	}
 }
 
-// TestSlowReader: the engine is told to forget a process that has ended when who reads its output has taken it, however
-// long that takes, and not before: it drops the rest then.
-func TestSlowReader(t *testing.T) {
-	testrun.Once(t, testrun.Loss)
-	h := newHost(t)
-	h.ok(t, "HcsCreateComputeSystem", "c1", h.document(t, nil))
-	h.ok(t, "HcsStartComputeSystem", "c1")
-	h.ok(t, "HcsCreateProcess", "c1", allStreams)
-	later := h.ok(t, "HcsCreateProcess", "c1", allStreams)
-	pid := strconv.Itoa(int(later.Process.PID))
-	input, output := h.connect(t, pid, "0"), h.connect(t, pid, "1")
-	var sent atomic.Int64 // until all that is between the two ends is full
+// filled connects the input and the output of a process, and returns when all that is between the two ends is full.
+func (h *host) filled(t *testing.T, pid string) (input, output net.Conn) {
+	t.Helper()
+	input, output = h.connect(t, pid, "0"), h.connect(t, pid, "1")
+	var sent atomic.Int64
 	go func() {
 		for part := make([]byte, 1<<16); ; {
 			n, err := input.Write(part)
@@ -177,6 +170,20 @@ func TestSlowReader(t *testing.T) {
 		time.Sleep(200 * time.Millisecond)
 		return before > 0 && sent.Load() == before
 	})
+	return input, output
+}
+
+// TestSlowReader: the engine is told to forget a process that has ended when who reads its output has taken it, however
+// long that takes, and not before: it drops the rest then.
+func TestSlowReader(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
+	h := newHost(t)
+	h.ok(t, "HcsCreateComputeSystem", "c1", h.document(t, nil))
+	h.ok(t, "HcsStartComputeSystem", "c1")
+	h.ok(t, "HcsCreateProcess", "c1", allStreams)
+	later := h.ok(t, "HcsCreateProcess", "c1", allStreams)
+	pid := strconv.Itoa(int(later.Process.PID))
+	input, output := h.filled(t, pid)
 
 	h.ok(t, "HcsTerminateProcess", "c1", pid)
 	event(t, later.Events)

@@ -475,13 +475,17 @@ func (p *process) tell(status exitStatus) {
 
 // release gives back what a process that has ended had. The engine's shim drops what it still has of the output some
 // seconds after it is told to forget the process, and so it is told when the reader, however slow, has taken that. What
-// others that the process has started still write is read until then.
+// others that the process has started still write is read until then. If the service ends before, the next one does it.
 func (p *process) release(ctx context.Context) error {
 	s := p.system.service
 	if p.first {
 		return p.streams.endInput(ctx)
 	}
-	if err := p.streams.awaitTaken(s.life); err != nil { //nolint:contextcheck // as below
+	err := p.streams.awaitTaken(s.life) //nolint:contextcheck // as below
+	if s.life.Err() != nil {
+		return nil
+	}
+	if err != nil {
 		s.cfg.Log.Debug("output not waited for", "id", p.system.id, "pid", p.pid, "error", err)
 	}
 	// The program is forgotten though the caller has gone.

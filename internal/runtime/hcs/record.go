@@ -282,10 +282,37 @@ func (c *computeSystem) recoverProcesses(ctx context.Context, k kept, there bool
 		c.undoStart(ctx, one, there)
 	}
 	for _, one := range k.Processes {
-		if !one.Starting && one.Exit == nil {
+		switch {
+		case one.Starting:
+		case one.Exit == nil:
 			c.goOn(&start{process: c.processes[one.PID]}, there)
+		case k.State != Stopped: // else the end of the system does it
+			c.releaseAgain(c.processes[one.PID])
 		}
 	}
+}
+
+// releaseAgain gives back what a process of an earlier service had whose end is recorded: that service may have ended
+// before it did. What has been given back has no FIFOs any more. Connections to the output may be on their way as soon
+// as programs can call the service.
+func (c *computeSystem) releaseAgain(p *process) {
+	s := c.service
+	if _, err := os.Stat(p.streams.folder()); errors.Is(err, os.ErrNotExist) {
+		return
+	}
+
+	s.background.Go(func() {
+		select {
+		case <-s.life.Done():
+			return
+		case <-s.cfg.Open:
+		}
+		_, err := s.ensureKeeper(s.life)
+		if err = errors.Join(err, p.release(context.WithoutCancel(s.life))); err != nil {
+			// Another keeper does not know of it, and so has nothing of it.
+			s.cfg.Log.Info("process not wholly removed", "id", c.id, "pid", p.pid, "error", err)
+		}
+	})
 }
 
 // goOn serves a process of an earlier service, whose container runs or ran, or is not there.

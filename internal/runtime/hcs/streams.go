@@ -65,7 +65,7 @@ func carriedOf(p processParameters) (mask uint32) {
 
 // open makes the FIFOs, with the keeper at their ends.
 func (s *streams) open(ctx context.Context) error {
-	if err := os.MkdirAll(filepath.Dir(s.set.Stdout), 0o700); err != nil {
+	if err := os.MkdirAll(s.folder(), 0o700); err != nil {
 		return err
 	}
 	return s.keeper.Carry(ctx, s.set)
@@ -157,5 +157,8 @@ func (s *streams) awaitTaken(ctx context.Context) error { return s.keeper.AwaitT
 
 // letGo ends the streams of a process that is no more, and removes the FIFOs. What it has written is still read.
 func (s *streams) letGo(ctx context.Context) error {
-	return errors.Join(s.keeper.LetGo(ctx, s.set), os.RemoveAll(filepath.Dir(s.set.Stdout)))
+	return errors.Join(s.keeper.LetGo(ctx, s.set), os.RemoveAll(s.folder()))
 }
+
+// folder returns the folder of the FIFOs.
+func (s *streams) folder() string { return filepath.Dir(s.set.Stdout) }

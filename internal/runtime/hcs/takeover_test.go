@@ -3,6 +3,7 @@ package hcs
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -220,6 +221,54 @@ func TestUndoneLater(t *testing.T) {
 	h.begin(t)
 	if h.engine.Count() != 1 {
 		t.Error("the second process is not there")
+	}
+}
+
+// TestReleasedByTheNext: what a process had that has ended is given back by the next service if this one ends while the
+// output still waits for its reader, who gets all of it.
+func TestReleasedByTheNext(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
+	h := newHost(t)
+	h.ok(t, "HcsCreateComputeSystem", "c1", h.document(t, nil))
+	h.ok(t, "HcsStartComputeSystem", "c1")
+	h.ok(t, "HcsCreateProcess", "c1", allStreams)
+	later := h.ok(t, "HcsCreateProcess", "c1", allStreams)
+	pid := strconv.Itoa(int(later.Process.PID))
+	c, err := h.find("c1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.process(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	input, output := h.filled(t, pid)
+	h.ok(t, "HcsTerminateProcess", "c1", pid)
+	event(t, later.Events)
+
+	h.stop()
+	if got := h.engine.Forgotten(); len(got) > 0 {
+		t.Fatalf("%q are forgotten while their output waits for its reader", got)
+	}
+	if _, err := os.Stat(p.streams.folder()); err != nil {
+		t.Fatalf("the next service does not know of the process: %v", err)
+	}
+	h.begin(t)
+	_ = input.Close() // the engine of the test goes on copying
+	go func() { _, _ = io.Copy(io.Discard, output) }()
+	soon(t, "the process is forgotten", func() bool { return len(h.engine.Forgotten()) == 1 })
+	soon(t, "its FIFOs are gone", func() bool {
+		_, err := os.Stat(p.streams.folder())
+		return errors.Is(err, os.ErrNotExist)
+	})
+
+	// A third service has nothing to do.
+	h.stop()
+	h.begin(t)
+	h.stop()
+	if got := h.engine.Forgotten(); len(got) != 1 {
+		t.Errorf("forgotten are %q", got)
 	}
 }
 
