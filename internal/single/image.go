@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	containerd "github.com/containerd/containerd/v2/client"
@@ -67,6 +66,9 @@ func (k *container) ownWindows(img image.Info, err error) string {
 
 // found finds the image, or pulls it, which it says before.
 func (k *container) found(ctx context.Context, pull Pull, say func()) (image.Info, error) {
+	if img, err := k.imageAnew(ctx, k.images.GetAny); !errdefs.IsNotFound(err) {
+		return img, err
+	}
 	ref := k.ask.Image
 	if pull != PullAlways {
 		img, err := k.images.GetAny(ctx, ref, "")
@@ -88,6 +90,17 @@ func (k *container) found(ctx context.Context, pull Pull, say func()) (image.Inf
 		return img, fmt.Errorf("pull image %q: %w", ref, err)
 	}
 	return img, nil
+}
+
+// imageAnew returns the image of the last run of a container that begins anew: as with Docker it has that, whatever has
+// the name by now. The error is errdefs.ErrNotFound if there is none: then the name is what is left of it.
+func (k *container) imageAnew(ctx context.Context,
+	get func(ctx context.Context, id, handler string) (image.Info, error),
+) (image.Info, error) {
+	if !k.anew || k.imageID == "" {
+		return image.Info{}, errdefs.ErrNotFound
+	}
+	return get(ctx, k.imageID, "")
 }
 
 // fits returns an error if the image is of a build that a container here cannot have.
@@ -225,85 +238,6 @@ func (s *service) pull(ctx context.Context, c *client, ask Run) error {
 	return nil
 }
 
-// removeImage removes a name of an image that has others, and else the image. One of which a container runs is kept, as
-// with Docker.
-func (s *service) removeImage(ctx context.Context, c *client, ref string) error {
-	all, err := s.allImages(ctx)
-	if err != nil {
-		return err
-	}
-	img, err := all.Get(ctx, ref)
-	if err != nil {
-		return notHere(err)
-	}
-	if user, runs := runsAs(s.register.list(), ref); runs {
-		return inUse(ref, user)
-	}
-	if _, err := image.Normalize(ref); err == nil && img.ID != ref {
-		kept, err := all.Untag(ctx, ref)
-		if err != nil {
-			return fmt.Errorf("remove the name %q: %w", ref, err)
-		}
-		if len(kept) > 0 {
-			c.say(Event{KeptNames: kept, Done: true})
-			return nil
-		}
-	}
-
-	get := func(name string) (image.Info, error) { return all.Get(ctx, name) }
-	if user, used := userOf(s.register.list(), img, get); used {
-		return inUse(ref, user)
-	}
-
-	if err := all.Remove(ctx, ref); err != nil {
-		return fmt.Errorf("remove image %q: %w", ref, err)
-	}
-	c.say(Event{Done: true})
-	return nil
-}
-
-// inUse refuses to remove an image, or a name of one.
-func inUse(ref string, user Container) error {
-	conflict := refuse("conflict: unable to remove image %q: container %s is using it, end it first", ref, user.ShortID())
-	conflict.Conflict = true
-	return conflict
-}
-
-// runsAs returns a container that runs and was given an image's name. Its next start looks for that name again, and
-// would fail without it, or pull what a registry has by then.
-func runsAs(all []Container, name string) (user Container, runs bool) {
-	name, err := image.Normalize(name)
-	if err != nil {
-		return user, false
-	}
-	for _, c := range all {
-		own, err := image.Normalize(c.Run.Image)
-		if err == nil && own == name && c.State() == Running {
-			return c, true
-		}
-	}
-	return user, false
-}
-
-// userOf returns a container that runs and uses an image. As with Docker its image's ID tells, since another image may
-// have the name by now; where no ID is noted, the name does, whose image get returns.
-func userOf(all []Container, img image.Info, get func(name string) (image.Info, error)) (user Container, used bool) {
-	for _, c := range all {
-		if c.State() != Running || c.Run.Image == "" {
-			continue
-		}
-		used = c.MadeOf(img)
-		if c.ImageID == "" {
-			named, err := get(c.Run.Image)
-			used = err == nil && named.ID == img.ID
-		}
-		if used {
-			return c, true
-		}
-	}
-	return Container{}, false
-}
-
 // HasImage reports whether an image is here, of whatever build.
 func (c *Client) HasImage(ctx context.Context, ref string) (bool, error) {
 	_, err := c.answer(ctx, Request{HasImage: ref})
@@ -336,11 +270,4 @@ func (c *Client) Pull(ctx context.Context, ref, windows string, auth *image.Auth
 		return image.Info{}, err
 	}
 	return e.Images[0], nil
-}
-
-// RemoveImage removes an image, or a name of one that has others: kept are those. The error is errdefs.ErrNotFound if
-// it is not here.
-func (c *Client) RemoveImage(ctx context.Context, ref string) (kept []string, err error) {
-	e, err := c.answer(ctx, Request{RemoveImage: strings.TrimSpace(ref)})
-	return e.KeptNames, missing(err)
 }

@@ -62,7 +62,10 @@ func (s *service) tag(ctx context.Context, c *client, ask Tag) error {
 	if err != nil {
 		return err
 	}
-	if err := r.images.Tag(ctx, ask.Image, ask.Name); err != nil {
+	s.register.images.Lock() // the image is not removed meanwhile
+	err = r.images.Tag(ctx, ask.Image, ask.Name)
+	s.register.images.Unlock()
+	if err != nil {
 		return notHere(err)
 	}
 	c.say(Event{Done: true})

@@ -29,7 +29,9 @@ func (k *container) make(ctx context.Context, undo *cleanup.Stack) error {
 	if err != nil {
 		return err
 	}
-	k.imageID, k.imageTarget = img.ID, img.Target.Digest.String()
+	if err := k.service.register.usesImage(ctx, k, img, k.images.GetAny); err != nil {
+		return err
+	}
 	if k.ask.Once {
 		undo.Add(func() error { return k.images.Remove(context.WithoutCancel(ctx), img.ID) })
 	}

@@ -33,7 +33,11 @@ type register struct {
 	// waiting are those that are tried until they have begun anew, by id: how many try. Its lock is taken last.
 	waitingMu sync.Mutex
 	waiting   map[string]int
-	health    map[string]Health // of those that live and are asked, under the same lock
+	health    map[string]Health   // of those that live and are asked, under the same lock
+	using     map[string]imageUse // by id: of those that live, once it is found, under the same lock
+
+	// images is held while an image is removed, and while a container's is noted: one comes after the other.
+	images sync.Mutex
 }
 
 // openRegister reads what an earlier engine has left. What ran when it was killed has ended with it; what was to be
@@ -51,6 +55,7 @@ func openRegister(p Paths) (*register, error) {
 
 		waiting: map[string]int{},
 		health:  map[string]Health{},
+		using:   map[string]imageUse{},
 		live:    map[string]*container{},
 	}
 	var remains func() error
@@ -127,6 +132,9 @@ func (r *register) list() []Container {
 		if h, asked := r.health[all[i].ID]; asked {
 			all[i].Health = &h
 		}
+		if use, begins := r.using[all[i].ID]; begins {
+			all[i].ImageID, all[i].ImageTarget = use.id, use.target
+		}
 		all[i].Run.Mounts = r.volumes.sources(all[i].Run.Mounts)
 	}
 	r.waitingMu.Unlock()
@@ -193,7 +201,7 @@ func (r *register) again(k *container) error {
 		return refuse("container %s has been stopped", k.id)
 	}
 	k.anew = true
-	k.name, k.sources = c.Name, c.Sources
+	k.name, k.sources, k.imageID = c.Name, c.Sources, c.ImageID
 	r.live[k.id] = k
 	return nil
 }
@@ -337,6 +345,9 @@ func (r *register) over(k *container, end End, why string) error {
 	r.mu.Lock()
 	delete(r.live, k.id)
 	r.mu.Unlock()
+	r.waitingMu.Lock()
+	delete(r.using, k.id)
+	r.waitingMu.Unlock()
 
 	switch {
 	case forgotten:

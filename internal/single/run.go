@@ -44,7 +44,7 @@ type container struct {
 	user      string
 	before    wine.Registry
 	labels    map[string]string
-	// imageID and imageTarget are what Container has by these names.
+	// imageID and imageTarget are what Container has by these names; before the image is found, those of its last run.
 	imageID, imageTarget string
 	// byItself says that nobody has asked for this run, before which was a pause.
 	byItself bool

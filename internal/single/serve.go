@@ -305,7 +305,7 @@ func (s *service) imageAsked(ctx context.Context, c *client, ask Request) (done 
 	case ask.Pull != nil:
 		return true, s.pull(ctx, c, *ask.Pull)
 	case ask.RemoveImage != "":
-		return true, s.removeImage(ctx, c, ask.RemoveImage)
+		return true, s.removeImage(ctx, c, ask.RemoveImage, ask.ForceImage)
 	}
 	return false, nil
 }

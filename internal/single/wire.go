@@ -26,7 +26,9 @@ type Request struct {
 	Images      bool   `json:",omitempty"`
 	Pull        *Run   `json:",omitempty"`
 	RemoveImage string `json:",omitempty"`
-	Exec        *Exec  `json:",omitempty"`
+	// ForceImage removes an image by its ID though it has several names.
+	ForceImage bool  `json:",omitempty"`
+	Exec       *Exec `json:",omitempty"`
 	// List asks for all containers, Prune for the removal of those that have ended.
 	List, Prune bool `json:",omitempty"`
 	// PruneThose asks for the removal of some of them.

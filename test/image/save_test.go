@@ -104,7 +104,7 @@ func TestUntag(t *testing.T) {
 		t.Errorf("by the beginning of its ID: %q, %v", kept, err)
 	}
 	kept, err := s.Untag(t.Context(), ref)
-	if err != nil || !slices.Equal(kept, []string{own}) {
+	if err != nil || len(kept) != 2 || kept[0] != own || kept[1] != "mullion.local/own@"+info.Target.Digest.String() {
 		t.Fatalf("%q, %v", kept, err)
 	}
 	left, err := s.Get(t.Context(), own)
@@ -112,9 +112,14 @@ func TestUntag(t *testing.T) {
 		t.Errorf("%q, %v", left.RepoTags, err)
 	}
 	if len(left.RepoDigests) != 1 || !strings.HasPrefix(left.RepoDigests[0], "mullion.local/own@") {
-		t.Errorf("its digests are %q", left.RepoDigests)
+		t.Fatalf("its digests are %q", left.RepoDigests)
 	}
 
+	// A digest goes alone, and the last tag of a repository with its digests, though others have the image.
+	ownDigest := left.RepoDigests[0]
+	if kept, err := s.Untag(t.Context(), ownDigest); err != nil || !slices.Equal(kept, []string{own}) {
+		t.Errorf("of a digest: %q, %v", kept, err)
+	}
 	if kept, err := s.Untag(t.Context(), own); kept != nil || err != nil {
 		t.Errorf("of its last name: %q, %v", kept, err)
 	}

@@ -57,6 +57,16 @@ func TestDockerUser(t *testing.T) {
 	}
 	b.must(t, "container", "stop", "--time", "1", "of-user")
 	b.must(t, "container", "prune", "-f", "--filter", "label=of=other")
+
+	// Another image of its name is not its own.
+	other := folderWith(t, "FROM mcr.microsoft.com/windows/servercore:ltsc2022\nENV LOG=other\nLABEL team=docker\nCMD [\"cmd\"]")
+	b.must(t, "image", "build", other, "-t", "mullion.local/user:v1", "--run")
+	b.must(t, "container", "start", "of-user")
+	b.must(t, "container", "cp", "of-user:here.txt", filepath.Join(t.TempDir(), "again.txt"))
+	if env := b.must(t, "container", "inspect", "-f", `{{join .Config.Env ","}}`, "of-user"); !strings.Contains(env, "LOG=info") {
+		t.Errorf("begun anew it has %s", env)
+	}
+	b.must(t, "container", "stop", "--time", "1", "of-user")
 	says("of-user", "container", "ls", "-a", "--filter", "label=of=docker", "--format", "{{.Names}}")
 	if out := b.must(t, "container", "prune", "-f", "--filter", "label=of=docker", "--filter", "until=1ms"); !strings.Contains(out, "Deleted Containers:\n") {
 		t.Error(out)

@@ -48,8 +48,8 @@ func (a *commands) pullForRun(cmd *cobra.Command, ref, windows string, auth *ima
 }
 
 // removeForRun removes an image of single containers, or one of its names.
-func (a *commands) removeForRun(ctx context.Context, client *single.Client, ref string) error {
-	kept, err := client.RemoveImage(ctx, ref)
+func (a *commands) removeForRun(ctx context.Context, client *single.Client, ref string, force bool) error {
+	kept, err := client.RemoveImage(ctx, ref, force)
 	if errdefs.IsNotFound(err) {
 		return notForRun(err)
 	}

@@ -171,8 +171,8 @@ func (a *commands) remove() *cobra.Command {
 		Aliases: []string{"remove"},
 		Short:   "Remove images, by reference or ID",
 		Long: `Removes images. By an ID, and in a cluster by a reference too, an image goes with all its names. With --run a
-reference is taken alone from an image that has others, as with Docker, and the image goes with its last one. One of
-which a container runs is kept.`,
+reference, a tag or a digest, is taken alone from an image that has others, as with Docker, and the image goes with its
+last one; by its ID one with several names wants -f. One of which a container runs is kept.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return exit.Misuse(errors.New("`mullion image rm` takes at least one IMAGE, got none"),
@@ -187,12 +187,12 @@ which a container runs is kept.`,
 				if err != nil {
 					return err
 				}
-				remove = func(ref string) error { return a.removeForRun(cmd.Context(), client, ref) }
+				remove = func(ref string) error { return a.removeForRun(cmd.Context(), client, ref, force) }
 			}
 			return removeEach(a.Env, args, force, remove)
 		},
 	}
-	cmd.Flags().BoolVarP(&force, "force", "f", false, "one that is not there is no error")
+	cmd.Flags().BoolVarP(&force, "force", "f", false, "one that is not there is no error; with --run also an image with several names, by its ID")
 	forRunFlag(cmd, &forRun)
 
 	return cmd

@@ -264,13 +264,13 @@ func (a looks) pruned(cmd *cobra.Command, client *single.Client, all bool, fits 
 	used := usedBy(list, containers)
 	list = slices.DeleteFunc(list, func(i image.Info) bool { return used[i.ID] || !fits(i) || (!all && !dangling(i)) })
 	return pruneEach(a.Env, list, func(id string) error {
-		_, err := client.RemoveImage(cmd.Context(), id)
+		_, err := client.RemoveImage(cmd.Context(), id, true)
 		return err
 	})
 }
 
-// usedBy returns which images containers use, by IDs. One that is not removed at its end may begin anew, for which its
-// image is looked for by name: what the name stands for now is used too.
+// usedBy returns which images containers use, by IDs. Of one that has never begun, or that was begun by an engine that
+// did not note its image, the name tells.
 func usedBy(list []image.Info, containers []single.Container) map[string]bool {
 	used := map[string]bool{}
 	for _, c := range containers {
@@ -279,7 +279,7 @@ func usedBy(list []image.Info, containers []single.Container) map[string]bool {
 				used[i.ID] = true
 			}
 		}
-		if c.ImageID != "" && !c.Run.Keep {
+		if c.ImageID != "" {
 			continue
 		}
 		for _, i := range found(list, c.Run.Image) {

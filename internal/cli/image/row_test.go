@@ -236,8 +236,8 @@ func TestRemoveEach(t *testing.T) {
 	}
 }
 
-// TestUsedBy: the image that a container was made of is used, also when its name is another image's by now. What the
-// name stands for is used as well by one that may begin anew.
+// TestUsedBy: the image that a container was made of is used, and not the one that has its name by now: it begins anew
+// with its own. Where none is noted, the name tells.
 func TestUsedBy(t *testing.T) {
 	list := someImages(time.Now())
 	app, old := list[0].ID, list[2].ID
@@ -247,7 +247,7 @@ func TestUsedBy(t *testing.T) {
 	}{
 		{single.Container{Run: single.Run{Image: "app:v1"}}, []string{app}},
 		{single.Container{Run: single.Run{Image: "app:v1"}, ImageID: old}, []string{old}},
-		{single.Container{Run: single.Run{Image: "app:v1", Keep: true}, ImageID: old}, []string{app, old}},
+		{single.Container{Run: single.Run{Image: "app:v1", Keep: true}, ImageID: old}, []string{old}},
 		{single.Container{Run: single.Run{Image: "app:v1", Keep: true}, ImageID: app}, []string{app}},
 		{single.Container{Run: single.Run{Image: "gone"}}, nil},
 	} {

@@ -93,33 +93,64 @@ func (s *Store) tag(ctx context.Context, img images.Image) (Tag, error) {
 	return tag, nil
 }
 
-// Untag takes a reference from an image that has others, for all its builds, and returns the others. Of one that has no
-// other, and by an ID, it takes nothing and returns none. As with Docker, digests of the repository go with its last
-// tag.
+// Untag takes a reference, a tag or a digest, from an image that has others, for all its builds, and returns the others.
+// Of one that has no other, and by an ID, it takes nothing and returns none. As with Docker, digests of the repository
+// go with its last tag (https://github.com/moby/moby/blob/v28.5.2/daemon/images/image_delete.go, ImageDelete).
 func (s *Store) Untag(ctx context.Context, ref string) (others []string, err error) {
 	info, err := s.Get(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
+	all := slices.Concat(info.RepoTags, info.RepoDigests)
 	ref, err = Normalize(ref)
-	if err != nil || !slices.Contains(info.RepoTags, ref) {
+	if err != nil || !slices.Contains(all, ref) {
 		return nil, nil //nolint:nilerr // it is an ID
 	}
 
-	others = slices.DeleteFunc(slices.Clone(info.RepoTags), func(tag string) bool { return tag == ref })
+	gone := goneWith(ref, info)
+	others = slices.DeleteFunc(all, func(name string) bool { return slices.Contains(gone, name) })
 	if len(others) == 0 {
 		return nil, nil
 	}
+	return others, s.deleteRefs(s.context(ctx), gone)
+}
 
-	repository := func(of string) string { return of[:strings.LastIndexAny(of, ":@")] }
-	own := repository(ref)
-	gone := []string{ref}
-	if !slices.ContainsFunc(others, func(tag string) bool { return repository(tag) == own }) {
-		for _, digest := range info.RepoDigests {
-			if name, _, _ := strings.Cut(digest, "@"); name == own {
-				gone = append(gone, digest)
-			}
+// goneWith returns a reference of an image with those that go with it.
+func goneWith(ref string, info Info) (gone []string) {
+	gone = []string{ref}
+	own, isTag := repositoryOf(ref)
+	lastTag := isTag && !slices.ContainsFunc(info.RepoTags, func(tag string) bool {
+		repository, _ := repositoryOf(tag)
+		return tag != ref && repository == own
+	})
+	if !lastTag {
+		return gone
+	}
+
+	for _, digest := range info.RepoDigests {
+		if repository, _ := repositoryOf(digest); repository == own {
+			gone = append(gone, digest)
 		}
 	}
-	return others, s.deleteRefs(s.context(ctx), gone)
+	return gone
+}
+
+// repositoryOf returns the repository of a tag or of a digest, in full form, and whether it is a tag.
+func repositoryOf(ref string) (repository string, isTag bool) {
+	if repository, _, isDigest := strings.Cut(ref, "@"); isDigest {
+		return repository, false
+	}
+	return ref[:strings.LastIndexByte(ref, ':')], true
+}
+
+// Single reports whether an image has one tag at the most and all its references are of one repository. Of another one
+// Docker wants to be told by force that its ID means all of them
+// (https://github.com/moby/moby/blob/v28.5.2/daemon/images/image_delete.go, isSingleReference).
+func (i Info) Single() bool {
+	repositories := map[string]bool{}
+	for _, ref := range slices.Concat(i.RepoTags, i.RepoDigests) {
+		repository, _ := repositoryOf(ref)
+		repositories[repository] = true
+	}
+	return len(i.RepoTags) <= 1 && len(repositories) <= 1
 }
