@@ -192,13 +192,17 @@ func everyBuild(to *containerd.Client) (*image.Store, error) {
 	return image.New(to, namespace, image.Config{Handlers: image.DefaultHandlers()})
 }
 
-// listImages tells the client of all images.
-func (s *service) listImages(ctx context.Context, c *client) error {
+// listImages tells the client of all images, or of all their builds.
+func (s *service) listImages(ctx context.Context, c *client, builds bool) error {
 	all, err := s.allImages(ctx)
 	if err != nil {
 		return err
 	}
-	list, err := all.List(ctx)
+	listed := all.List
+	if builds {
+		listed = all.Builds
+	}
+	list, err := listed(ctx)
 	if err != nil {
 		return err
 	}
@@ -253,6 +257,15 @@ func (c *Client) Images(ctx context.Context) ([]image.Info, error) {
 		return []image.Info{}, nil
 	}
 	e, err := c.answer(ctx, Request{Images: true})
+	return e.Images, err
+}
+
+// Builds returns the builds of all images of single containers: of an index, which Images has once, each is one.
+func (c *Client) Builds(ctx context.Context) ([]image.Info, error) {
+	if !c.HasImages() {
+		return []image.Info{}, nil
+	}
+	e, err := c.answer(ctx, Request{Images: true, Builds: true}) // an engine that knows no builds has the images
 	return e.Images, err
 }
 

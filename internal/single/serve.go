@@ -301,7 +301,7 @@ func (s *service) imageAsked(ctx context.Context, c *client, ask Request) (done 
 	case ask.HasImage != "":
 		return true, s.hasImage(ctx, c, ask.HasImage)
 	case ask.Images:
-		return true, s.listImages(ctx, c)
+		return true, s.listImages(ctx, c, ask.Builds)
 	case ask.Pull != nil:
 		return true, s.pull(ctx, c, *ask.Pull)
 	case ask.RemoveImage != "":

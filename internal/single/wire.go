@@ -27,8 +27,10 @@ type Request struct {
 	Pull        *Run   `json:",omitempty"`
 	RemoveImage string `json:",omitempty"`
 	// ForceImage removes an image by its ID though it has several names.
-	ForceImage bool  `json:",omitempty"`
-	Exec       *Exec `json:",omitempty"`
+	ForceImage bool `json:",omitempty"`
+	// Builds asks for the builds of all images, beside Images: of an index each is one.
+	Builds bool  `json:",omitempty"`
+	Exec   *Exec `json:",omitempty"`
 	// List asks for all containers, Prune for the removal of those that have ended.
 	List, Prune bool `json:",omitempty"`
 	// PruneThose asks for the removal of some of them.

@@ -319,6 +319,16 @@ func TestBuildLoadRun(t *testing.T) {
 		t.Errorf("list: %v, %v", list, err)
 	}
 
+	builds, err := machine.Builds(t.Context())
+	if err != nil || len(builds) != 3 {
+		t.Fatalf("builds: %+v, %v", builds, err)
+	}
+	for _, b := range builds {
+		if b.Target.Digest.String() != indexDigest(t, img) || !slices.Contains(b.RepoTags, "mullion.local/hello:v1") {
+			t.Errorf("build %s of %s is %q", b.ID, b.Target.Digest, b.RepoTags)
+		}
+	}
+
 	if tags, err := machine.Tags(t.Context()); err != nil || len(tags) != 1 || len(tags[0].Images) != 3 ||
 		!tags[0].Pinned {
 		t.Errorf("tags: %+v, %v", tags, err)

@@ -202,8 +202,9 @@ func (a looks) prune() *cobra.Command {
 		Short: "Remove images of single containers that have no name, or with -a that no container has",
 		Long: `Removes images of single containers that have no name any more, or with -a all that no container has, running or not.
 --filter keeps the others: until=TIME (made before then: 24h, 2026-01-31T12:00:00Z, or seconds since 1970),
-label=NAME[=VALUE], label!=NAME[=VALUE]. An image that was built here says that it was made in 1970, unless
-SOURCE_DATE_EPOCH was set then. Those of a cluster its kubelets remove when the disk fills.`,
+label=NAME[=VALUE], label!=NAME[=VALUE]. Of an image for several builds of Windows all have to fit, since they go as
+one. An image that was built here says that it was made in 1970, unless SOURCE_DATE_EPOCH was set then. Those of a
+cluster its kubelets remove when the disk fills.`,
 		Example: "  mullion image prune --run -f\n  mullion image prune --run -af --filter until=24h",
 		Args:    cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -261,11 +262,24 @@ func (a looks) pruned(cmd *cobra.Command, client *single.Client, all bool, fits 
 	if err != nil {
 		return engine.Refused(err)
 	}
+	builds, err := client.Builds(cmd.Context())
+	if err != nil {
+		return engine.Refused(err)
+	}
 	used := usedBy(list, containers)
-	list = slices.DeleteFunc(list, func(i image.Info) bool { return used[i.ID] || !fits(i) || (!all && !dangling(i)) })
+	list = slices.DeleteFunc(list, func(i image.Info) bool {
+		return used[i.ID] || !allFit(i, builds, fits) || (!all && !dangling(i))
+	})
 	return pruneEach(a.Env, list, func(id string) error {
 		_, err := client.RemoveImage(cmd.Context(), id, true)
 		return err
+	})
+}
+
+// allFit reports whether an image fits, and with it all builds of its index: they are removed as one.
+func allFit(i image.Info, builds []image.Info, fits func(image.Info) bool) bool {
+	return fits(i) && !slices.ContainsFunc(builds, func(b image.Info) bool {
+		return b.Target.Digest == i.Target.Digest && !fits(b)
 	})
 }
 

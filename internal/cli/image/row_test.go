@@ -12,6 +12,7 @@ import (
 
 	"github.com/containerd/errdefs"
 	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"mullion.dev/mullion/internal/cli/dockerout"
@@ -233,6 +234,26 @@ func TestRemoveEach(t *testing.T) {
 	})
 	if len(asked) != 2 || exit.Code(err) != 1 || !strings.Contains(out.String(), "conflict") {
 		t.Errorf("asked %q: %v\n%s", asked, err, out.String())
+	}
+}
+
+// TestAllFit: an index is removed as one, and so none of its builds may be one that is to be kept.
+func TestAllFit(t *testing.T) {
+	fits, err := prunable([]string{"label!=keep"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := func(index string, labels map[string]string) (i image.Info) {
+		i.Target.Digest, i.Config.Labels = digest.Digest(index), labels
+		return i
+	}
+	keep, other := build("sha256:aa", map[string]string{"keep": ""}), build("sha256:aa", nil)
+	alone := build("sha256:bb", nil)
+	builds := []image.Info{keep, other, alone}
+	for i, want := range map[*image.Info]bool{&keep: false, &other: false, &alone: true} {
+		if got := allFit(*i, builds, fits); got != want {
+			t.Errorf("%+v is removed: %v", i.Config.Labels, got)
+		}
 	}
 }
 

@@ -56,6 +56,55 @@ func (s *Store) Tags(ctx context.Context) ([]Tag, error) {
 	return out, nil
 }
 
+// Builds lists the builds of all images of the machine, whatever the store's node: of an index, which List has once, each
+// that is complete. References are those of the whole index.
+func (s *Store) Builds(ctx context.Context) ([]Info, error) {
+	ctx = s.context(ctx)
+	all, err := s.images.List(ctx, fmt.Sprintf("labels.%q==%s", labelWindows, valueWindows))
+	if err != nil {
+		return nil, fmt.Errorf("list images: %w", err)
+	}
+
+	var recs []record
+	for _, img := range all {
+		found, _, err := s.windowsManifests(ctx, img.Target)
+		if errdefs.IsNotFound(err) || unreadable(err) {
+			continue // half removed
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read image %q: %w", img.Name, err)
+		}
+		for _, sel := range found {
+			recs = append(recs, record{
+				name:   img.Name,
+				pinned: img.Labels[labelPinned] == valuePinned,
+				target: img.Target,
+				sel:    sel,
+			})
+		}
+	}
+
+	var out []Info
+	seen := map[digest.Digest]bool{}
+	for _, r := range recs {
+		id := r.sel.config.Digest
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		switch known, err := s.content.Info(ctx, id); {
+		case errdefs.IsNotFound(err), err == nil && known.Labels[labelSnapshot] == "":
+			continue // removed, fetched but not unpacked
+		case err != nil:
+			return nil, err
+		}
+		out = append(out, s.info(r.sel, recs))
+	}
+
+	slices.SortFunc(out, func(a, b Info) int { return strings.Compare(a.ID, b.ID) })
+	return out, nil
+}
+
 func (s *Store) tag(ctx context.Context, img images.Image) (Tag, error) {
 	tag := Tag{
 		Ref:    img.Name,
