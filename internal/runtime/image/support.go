@@ -30,7 +30,7 @@ func SupportRows() []support.Row {
 			"mirrors, credentials and authorities are those of registries in the cluster's description, and then those of the machine's /etc/containerd/certs.d and /etc/docker/certs.d",
 			"https://github.com/containerd/containerd/blob/v2.4.2/docs/hosts.md"),
 		row("registries by an HTTP proxy", support.Supported,
-			"that of a Windows host's own HTTP_PROXY, HTTPS_PROXY and NO_PROXY, which SetEnvironmentVariable and setx /M set for the machine, half a minute later; else that of the environment in which the cluster is brought up, or proxy in its description. It is for pulling images, not for programs in containers, which have the variables that their pods name",
+			"that of a Windows host's own HTTP_PROXY, HTTPS_PROXY and NO_PROXY, which SetEnvironmentVariable and setx /M set for the machine, half a minute later; for each that is not set that of the environment in which the cluster is brought up, or proxy in its description. It is for pulling images, not for programs in containers, which have the variables that their pods name",
 			"https://kubernetes.io/docs/concepts/windows/intro/"),
 		row("base layers (nanoserver, servercore)", support.Partly,
 			"recognised, but neither pulled nor unpacked: Wine takes their place, so anything that only real Windows has is missing",

@@ -1,9 +1,10 @@
 // Package hostproxy owns through which HTTP proxy a Windows host pulls images: that of the machine's variables
-// HTTP_PROXY, HTTPS_PROXY and NO_PROXY, which a person sets on the host, else that of the agent's environment. On
-// Windows the container runtime takes them in when it starts; here they hold for the next pull.
+// HTTP_PROXY, HTTPS_PROXY and NO_PROXY, which a person sets on the host, each of them else that of the agent's
+// environment. On Windows the container runtime takes them in when it starts; here they hold for the next pull.
 package hostproxy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,7 +28,7 @@ type Proxy struct {
 	Hive string
 	// Direct is what is reached without the proxy of the variables, beside what NO_PROXY says, in the form of NO_PROXY.
 	Direct string
-	// Usual returns the proxy where the variables name none; nil: that of this process's environment.
+	// Usual returns the proxy where the variable of a request's scheme names none; nil: that of this process's environment.
 	Usual func(*http.Request) (*url.URL, error)
 	Log   *slog.Logger
 
@@ -35,36 +36,47 @@ type Proxy struct {
 	read   time.Time // the hive's time when it was read
 	size   int64
 	named  string // the proxy that was found, without users and passwords
-	chosen func(*url.URL) (*url.URL, error)
+	chosen chosen
+}
+
+// chosen is what a host's variables say.
+type chosen struct {
+	// proxy returns the proxy of a URL, nil for what is reached without one; nil: the variables say nothing.
+	proxy func(*url.URL) (*url.URL, error)
+	// schemes are those that the variables name a proxy for. Of others proxy says alone what is reached without one.
+	schemes map[string]bool
 }
 
 // Of returns the proxy of a request, nil for none. It has the form of http.Transport's Proxy.
 func (p *Proxy) Of(r *http.Request) (*url.URL, error) {
-	chosen, err := p.now()
-	switch {
-	case err != nil:
+	now, err := p.now()
+	if err != nil {
 		return nil, err
-	case chosen != nil:
-		return chosen(r.URL)
-	case p.Usual != nil:
+	}
+	if now.proxy != nil {
+		proxy, err := now.proxy(r.URL)
+		if err != nil || proxy == nil || now.schemes[r.URL.Scheme] {
+			return proxy, err
+		}
+	}
+	if p.Usual != nil {
 		return p.Usual(r)
 	}
-
 	return http.ProxyFromEnvironment(r)
 }
 
-// now reads the variables again if the hive has changed. It returns nil if they name no proxy. What they name must be
-// one: a node that is meant to use a proxy does not try without it.
-func (p *Proxy) now() (func(*url.URL) (*url.URL, error), error) {
+// now reads the variables again if the hive has changed. What they name must be a proxy: a node that is meant to use
+// one does not try without it.
+func (p *Proxy) now() (none chosen, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
 	at, err := os.Stat(p.Hive)
 	if errors.Is(err, fs.ErrNotExist) { // no program has run on the host
-		return nil, nil //nolint:nilnil // there is none, which is no error
+		return none, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look for the host's proxy: %w", err)
+		return none, fmt.Errorf("look for the host's proxy: %w", err)
 	}
 	if at.ModTime().Equal(p.read) && at.Size() == p.size {
 		return p.chosen, nil
@@ -72,30 +84,38 @@ func (p *Proxy) now() (func(*url.URL) (*url.URL, error), error) {
 
 	variables, err := wine.MachineVariables(p.Hive, "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	found, err := spec.ProxyOnHost(variables["HTTP_PROXY"], variables["HTTPS_PROXY"], variables["NO_PROXY"])
 	if err != nil {
-		return nil, fmt.Errorf("use the proxy of the host's variables HTTP_PROXY and HTTPS_PROXY: %w", err)
+		return none, fmt.Errorf("use the proxy of the host's variables HTTP_PROXY and HTTPS_PROXY: %w", err)
 	}
 
 	p.read, p.size = at.ModTime(), at.Size()
-	p.choose(found)
+	p.choose(found, variables["NO_PROXY"])
 	return p.chosen, nil
 }
 
 // choose takes a proxy, or none, and logs what is new.
-func (p *Proxy) choose(found *spec.Proxy) {
+func (p *Proxy) choose(found *spec.Proxy, noProxy string) {
 	named := ""
-	p.chosen = nil
+	p.chosen = chosen{}
 	if found != nil {
 		named = found.String()
+	} else {
+		found = &spec.Proxy{}
+	}
+	if named != "" || noProxy != "" {
+		const other = "other.invalid" // of a scheme that the variables name no proxy for
 		config := httpproxy.Config{
-			HTTPProxy:  found.HTTPProxy,
-			HTTPSProxy: found.HTTPSProxy,
-			NoProxy:    strings.Trim(found.NoProxy+","+p.Direct, ","),
+			HTTPProxy:  cmp.Or(found.HTTPProxy, other),
+			HTTPSProxy: cmp.Or(found.HTTPSProxy, other),
+			NoProxy:    strings.Trim(noProxy+","+p.Direct, ","),
 		}
-		p.chosen = config.ProxyFunc()
+		p.chosen = chosen{
+			proxy:   config.ProxyFunc(),
+			schemes: map[string]bool{"http": found.HTTPProxy != "", "https": found.HTTPSProxy != ""},
+		}
 	}
 	if named == p.named {
 		return

@@ -65,19 +65,22 @@ func TestProxy(t *testing.T) {
 	}
 
 	goes("https://registry.example/", "http://usual:1") // no hive yet
-	h.set(t, `"Path"="x"`, `"NO_PROXY"="a"`)
+	h.set(t, `"Path"="x"`, `"NO_PROXY"="own.example"`)
 	goes("https://registry.example/", "http://usual:1")
+	goes("https://own.example/", "")
 	h.set(t, `"HTTPS_PROXY"="http://me:secret@proxy.example.com:443/"`, `"no_proxy"="own.example"`)
 	goes("https://registry.example/", "http://me:secret@proxy.example.com:443/")
+	goes("http://registry.example/", "http://usual:1") // each variable is for itself
 	for _, direct := range []string{
-		"http://registry.example/", "https://own.example/", "https://r.svc/", "https://10.213.0.9/", "https://localhost/",
+		"http://own.example/", "https://own.example/", "https://r.svc/", "https://10.213.0.9/", "https://localhost/",
 	} {
 		goes(direct, "")
 	}
 
 	h.set(t, `"HTTP_PROXY"="127.0.0.1:3128"`)
 	goes("http://registry.example/", "http://127.0.0.1:3128")
-	goes("https://registry.example/", "")
+	goes("https://registry.example/", "http://usual:1")
+	goes("https://r.svc/", "")
 	h.set(t, `"HTTP_PROXY"="gopher://me:secret@x"`)
 	for range 2 { // it does not go on without
 		goes("http://registry.example/",
