@@ -15,9 +15,10 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/services/servicestest"
 )
 
-// fake is a Windows with services, and local groups in a file.
+// fake is a Windows with services, and local groups in a file; the accounts are beside it, unless users is elsewhere.
 type fake struct {
 	groups   string
+	users    string
 	services servicestest.Manager
 	err      error
 }
@@ -28,7 +29,12 @@ func (w *fake) Services() services.Manager { return &w.services }
 
 func (w *fake) Groups() string { return w.groups }
 
-func (w *fake) Users() string { return w.groups + ".users" }
+func (w *fake) Users() string {
+	if w.users != "" {
+		return w.users
+	}
+	return w.groups + ".users"
+}
 
 func (w *fake) Alone(f func() error) error { return f() }
 

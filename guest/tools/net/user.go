@@ -152,26 +152,52 @@ func changeUser(e program.Env, sys System, r userRequest) int {
 		if err != nil {
 			return err
 		}
-		if r.add {
-			one := localuser.User{Name: r.name, Enabled: true}
-			r.apply(&one)
-			if users, err = users.Add(one); err == nil {
-				groups, err = groups.Join("Users", r.name)
-			}
-		} else {
-			users, err = users.Delete(r.name)
-			groups = groups.Without(r.name)
+		if r.del {
+			return r.remove(sys, users, groups)
 		}
-		if err != nil {
-			return err
-		}
-		return errors.Join(localuser.Write(sys.Users(), users), localgroup.Write(sys.Groups(), groups))
+		return r.make(sys, users, groups)
 	})
 	if err != nil {
 		return userError(e, err)
 	}
 	e.Print("The command completed successfully.\r\n")
 	return netDone
+}
+
+// make makes an account. What may be left of one of its name has no membership, and it is there before it has one: who
+// is ended in between leaves no member that is no account.
+func (r userRequest) make(sys System, users localuser.Users, groups localgroup.Groups) error {
+	one := localuser.User{Name: r.name, Enabled: true}
+	r.apply(&one)
+	users, err := users.Add(one)
+	if err != nil {
+		return err
+	}
+	if groups.Has(r.name) {
+		groups = groups.Without(r.name)
+		if err := localgroup.Write(sys.Groups(), groups); err != nil {
+			return err
+		}
+	}
+	if groups, err = groups.Join("Users", r.name); err != nil {
+		return err
+	}
+	if err := localuser.Write(sys.Users(), users); err != nil {
+		return err
+	}
+	return localgroup.Write(sys.Groups(), groups)
+}
+
+// remove removes an account. Its memberships end first, as make says.
+func (r userRequest) remove(sys System, users localuser.Users, groups localgroup.Groups) error {
+	users, err := users.Delete(r.name)
+	if err != nil {
+		return err
+	}
+	if err := localgroup.Write(sys.Groups(), groups.Without(r.name)); err != nil {
+		return err
+	}
+	return localuser.Write(sys.Users(), users)
 }
 
 // apply changes what the options name.

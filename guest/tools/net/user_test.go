@@ -98,3 +98,56 @@ Global Group memberships     *None
 		}
 	}
 }
+
+// TestUserHalf: if one of the two files cannot be written, there is no member that is no account.
+func TestUserHalf(t *testing.T) {
+	w := &fake{groups: filepath.Join(t.TempDir(), "LocalGroups")}
+	if got := run(t, w, "", "net", "user", "bob", "/add"); got.Code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	refused := func(file string, args ...string) {
+		t.Helper()
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A file whose name leaves no room for a temporary one beside it can be read and not written.
+		long := filepath.Join(filepath.Dir(file), strings.Repeat("x", 250))
+		if err := os.WriteFile(long, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		half := &fake{groups: w.groups, users: long}
+		if file == w.groups {
+			half = &fake{groups: long, users: w.Users()}
+		}
+		if got := run(t, half, "", append([]string{"net", "user"}, args...)...); got.Code == 0 {
+			t.Errorf("%q: nothing has failed: the test says nothing", args)
+		}
+	}
+
+	refused(w.groups, "bob", "/delete")
+	if got := run(t, w, "", "net", "user", "bob"); got.Code != 0 || !strings.Contains(got.Out, "*Users") {
+		t.Errorf("of the groups that stay bob is gone: %+v", got)
+	}
+	refused(w.Users(), "ann", "/add")
+	if text, err := os.ReadFile(w.groups); err != nil || strings.Contains(string(text), "ann") {
+		t.Errorf("ann, who is not there, is a member: %s, %v", text, err)
+	}
+
+	// What an earlier program has left of a name is not what the next account of it begins with.
+	if got := run(t, w, "", "net", "user", "ann", "/add"); got.Code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if got := run(t, w, "", "net", "localgroup", "Administrators", "ann", "/add"); got.Code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if err := os.Remove(w.Users()); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, w, "", "net", "user", "ann", "/add"); got.Code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if got := run(t, w, "", "net", "user", "ann").Out; strings.Contains(got, "*Administrators") || !strings.Contains(got, "*Users") {
+		t.Errorf("ann is in the groups of another one:\n%s", got)
+	}
+}

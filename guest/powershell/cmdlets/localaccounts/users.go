@@ -6,7 +6,6 @@ import (
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/object"
-	"mullion.dev/mullion/internal/windows/wire/localgroup"
 	"mullion.dev/mullion/internal/windows/wire/localuser"
 )
 
@@ -98,9 +97,8 @@ func newUser(c *cmdlet.Call) error {
 	if c.Values["password"] != nil {
 		one.PasswordSet = time.Now()
 	}
-	done, err := changeUser(c, one.Name, func(u localuser.Users) (localuser.Users, error) { return u.Add(one) })
-	if err != nil || !done {
-		return err
+	if err := filesOf(c).add(one); err != nil {
+		return c.Fail(saidOfUser(err, one.Name))
 	}
 	return c.Out.Put(userObject(one))
 }
@@ -144,19 +142,10 @@ func enable(on bool) func(c *cmdlet.Call) error {
 func renameUser(c *cmdlet.Call) error {
 	to := c.Text("newname")
 	for _, name := range c.Names("name", "name") {
-		done, err := changeUser(c, name, func(u localuser.Users) (localuser.Users, error) {
-			return u.Change(name, func(one *localuser.User) { one.Name = to })
-		})
-		if err != nil {
-			return err
-		}
-		if !done {
-			continue
-		}
-		if err := c.State.System.Groups.Change(func(g localgroup.Groups) (localgroup.Groups, error) {
-			return g.Renamed(name, to), nil
-		}); err != nil {
-			return c.Fail(err)
+		if err := filesOf(c).rename(name, to); err != nil {
+			if err := c.Fail(saidOfUser(err, name)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -165,17 +154,10 @@ func renameUser(c *cmdlet.Call) error {
 // removeUsers removes accounts, which then are members of no group.
 func removeUsers(c *cmdlet.Call) error {
 	for _, name := range c.Names("name", "name") {
-		done, err := changeUser(c, name, func(u localuser.Users) (localuser.Users, error) { return u.Delete(name) })
-		if err != nil {
-			return err
-		}
-		if !done {
-			continue
-		}
-		if err := c.State.System.Groups.Change(func(g localgroup.Groups) (localgroup.Groups, error) {
-			return g.Without(name), nil
-		}); err != nil {
-			return c.Fail(err)
+		if err := filesOf(c).remove(name); err != nil {
+			if err := c.Fail(saidOfUser(err, name)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

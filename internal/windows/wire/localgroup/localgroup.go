@@ -130,13 +130,27 @@ func (g Groups) Without(member string) Groups {
 	return changed
 }
 
-// Renamed gives a member another name.
-func (g Groups) Renamed(from, to string) Groups {
+// Has reports whether an account is a member of any group.
+func (g Groups) Has(member string) bool {
+	return slices.ContainsFunc(g, func(one Group) bool { return memberIndex(one, member) >= 0 })
+}
+
+// Alike makes an account a member of the groups of another one, behind it, and of no others: their names may differ in
+// case alone, and then are one member.
+func (g Groups) Alike(one, other string) Groups {
 	changed := slices.Clone(g)
-	for i, one := range changed {
-		if at := memberIndex(one, from); at >= 0 {
-			changed[i].Members = slices.Clone(one.Members)
-			changed[i].Members[at] = to
+	if !strings.EqualFold(one, other) {
+		changed = g.Without(other)
+	}
+	for i, group := range changed {
+		at := memberIndex(group, one)
+		switch {
+		case at < 0:
+		case strings.EqualFold(one, other):
+			changed[i].Members = slices.Clone(group.Members)
+			changed[i].Members[at] = other
+		default:
+			changed[i].Members = slices.Insert(slices.Clone(group.Members), at+1, other)
 		}
 	}
 	return changed

@@ -134,11 +134,19 @@ func TestBuiltInsAreInOrder(t *testing.T) {
 // TestMembersLeaveAndAreRenamed: what becomes of an account becomes of its memberships, in all groups.
 func TestMembersLeaveAndAreRenamed(t *testing.T) {
 	before := localgroup.BuiltIn()
-	now := before.Renamed("ADMINISTRATOR", "root").Without("guest")
+	both := before.Alike("ADMINISTRATOR", "root")
+	now := both.Without("Administrator").Without("guest")
 	admins, _ := now.Find("Administrators")
 	guests, _ := now.Find("Guests")
 	if !slices.Equal(admins.Members, []string{"root"}) || len(guests.Members) != 0 {
 		t.Errorf("%v, %v", admins, guests)
+	}
+	if cased, _ := before.Alike("administrator", "ADMINISTRATOR").Find("Administrators"); !slices.Equal(cased.Members,
+		[]string{"ADMINISTRATOR"}) {
+		t.Errorf("in another case it is %v", cased)
+	}
+	if !both.Has("root") || !both.Has("administrator") || now.Has("administrator") || now.Has("guest") {
+		t.Errorf("members are wrong: %v, %v", both, now)
 	}
 	if was, _ := before.Find("Administrators"); was.Members[0] != "Administrator" {
 		t.Errorf("the groups before have changed: %v", was)
