@@ -46,9 +46,10 @@ type carriage struct {
 
 	mu      sync.Mutex
 	claimed bool
-	late    bool     // a connection is not taken any more
-	input   net.Conn // unless nil, what carries the input
-	ended   bool     // the input ends with what has come
+	later   *time.Timer // unless nil, ends in dropIt
+	late    bool        // a connection is not taken any more
+	input   net.Conn    // unless nil, what carries the input
+	ended   bool        // the input ends with what has come
 }
 
 func newCarriage() *carriage {
@@ -145,7 +146,8 @@ func (c *carriage) awaitConn() net.Conn {
 	}
 }
 
-// claim reports whether the stream may have a connection, which it has once.
+// claim reports whether the stream may have a connection, which it has once. Who has claimed it says what becomes of it,
+// by connect, unclaim or dropIt, and time alone does not.
 func (c *carriage) claim() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,6 +158,9 @@ func (c *carriage) claim() bool {
 	}
 	claimed := c.claimed
 	c.claimed = true
+	if c.later != nil {
+		c.later.Stop()
+	}
 	return !claimed
 }
 
@@ -170,8 +175,17 @@ func (c *carriage) unclaim() {
 // dropIt says that no connection comes any more, unless it has come.
 func (c *carriage) dropIt() { c.drop.Do(func() { close(c.dropped) }) }
 
-// dropLater says that no connection comes any more after the time that one may be on its way.
-func (c *carriage) dropLater() { time.AfterFunc(connectTimeout, c.dropIt) }
+// dropLater says that no connection comes any more after the time that one may be on its way, unless one is claimed by
+// then. c.mu is held.
+func (c *carriage) dropLater() {
+	if c.claimed {
+		return
+	}
+	if c.later != nil {
+		c.later.Stop()
+	}
+	c.later = time.AfterFunc(connectTimeout, c.dropIt)
+}
 
 // connect gives the stream its connection. One that comes too late is closed.
 func (c *carriage) connect(conn net.Conn, input bool) {
@@ -256,7 +270,9 @@ func (c *carried) letGo(outputs []string) {
 			one.dropIt()
 			one.endInput(false)
 		default:
+			one.mu.Lock()
 			one.dropLater()
+			one.mu.Unlock()
 		}
 	}
 

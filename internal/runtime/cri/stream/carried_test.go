@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"mullion.dev/mullion/internal/base/testrun"
@@ -428,4 +429,47 @@ func TestDropped(t *testing.T) {
 	if one, err := k.connectable("p", Stdout); err == nil && one.claim() {
 		t.Error("a stream that was dropped takes a connection")
 	}
+}
+
+// TestClaimedInTime: a stream whose connection is being taken is not dropped meanwhile, by a time that began before.
+func TestClaimedInTime(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
+	for name, begin := range map[string]func(c *carried, one *carriage){
+		"after another one": func(_ *carried, one *carriage) {
+			if !one.claim() {
+				t.Fatal("a new stream is claimed")
+			}
+			one.unclaim()
+		},
+		"after the end": func(c *carried, _ *carriage) { c.letGo(nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				one := newCarriage()
+				c := &carried{streams: [streamCount]*carriage{Stdout: one}, cancel: func() {}}
+				got := make(chan net.Conn, 1)
+				go func() { got <- one.awaitConn() }()
+				begin(c, one)
+				time.Sleep(connectTimeout - time.Second)
+				if !one.claim() {
+					t.Fatal("the stream takes no connection")
+				}
+				time.Sleep(2 * time.Second)
+				client, server := net.Pipe()
+				one.connect(server, false)
+				if conn := <-got; conn != net.Conn(server) {
+					t.Errorf("the connection is %v", conn)
+				}
+				_, _ = client.Close(), server.Close()
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) { // one that nobody brings is dropped
+		one := newCarriage()
+		one.claim()
+		one.unclaim()
+		if conn := one.awaitConn(); conn != nil {
+			t.Errorf("the connection is %v", conn)
+		}
+	})
 }
