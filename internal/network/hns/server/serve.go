@@ -108,7 +108,8 @@ func (s *Service) converse(ctx context.Context, c net.Conn, token string) {
 func (s *Service) hand(ctx context.Context, c net.Conn, answer []byte,
 	then func(ctx context.Context, c net.Conn, answer []byte),
 ) {
-	_ = c.SetDeadline(time.Time{})
+	_ = c.SetReadDeadline(time.Time{})
+	_ = c.SetWriteDeadline(time.Now().Add(frameTimeout)) // of the answer; a stream is handed over without a deadline
 	// The deadline that ended the reads may just have been overwritten. The answer is still written.
 	if ctx.Err() != nil {
 		_ = c.SetReadDeadline(time.Unix(1, 0))

@@ -182,7 +182,10 @@ func computed(a hcs.Answer) server.Computed {
 	return c
 }
 
-// tell writes events until the program closes its end: that is its handle.
+// eventTimeout is how long a program may take an event.
+const eventTimeout = 30 * time.Second
+
+// tell writes events until the program closes its end: that is its handle. One that does not read loses it.
 func tell(ctx context.Context, conn net.Conn, events <-chan hcs.Event) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -198,6 +201,10 @@ func tell(ctx context.Context, conn net.Conn, events <-chan hcs.Event) {
 				events = nil
 				continue
 			}
+			if ctx.Err() != nil {
+				return
+			}
+			_ = conn.SetWriteDeadline(time.Now().Add(eventTimeout))
 			if _, err := conn.Write(server.EventFrame(uint32(e.Type), e.Text)); err != nil {
 				return
 			}
