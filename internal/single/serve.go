@@ -82,11 +82,7 @@ func Serve(ctx context.Context, o Options) (err error) {
 	s.background.Go(func() { reap(ctx) })
 	s.background.Go(func() { s.setUp(ctx) })
 	s.background.Go(s.boundUnread)
-	s.background.Go(func() {
-		if err := register.clearVolumes(); err != nil {
-			o.Log.Warn("what an earlier engine left of volumes is not removed yet", "error", err)
-		}
-	})
+	s.clearLeft()
 	s.background.Go(func() {
 		if _, err := s.linuxRunner(ctx); err != nil && ctx.Err() == nil {
 			o.Log.Warn("commands of builds that an earlier engine left are not removed yet", "error", err)
@@ -100,6 +96,16 @@ func Serve(ctx context.Context, o Options) (err error) {
 	})
 
 	return s.accept(ctx, l)
+}
+
+// clearLeft removes what an earlier engine has left of volumes, which takes as long as there are files. The end of this
+// one does not wait for it: the next one goes on.
+func (s *service) clearLeft() {
+	go func() {
+		if err := s.register.clearVolumes(); err != nil {
+			s.options.Log.Warn("what an earlier engine left of volumes is not removed yet", "error", err)
+		}
+	}()
 }
 
 // hold waits for a lock, which the file keeps.
@@ -234,10 +240,16 @@ func (s *service) accept(ctx context.Context, l net.Listener) error {
 		s.background.Go(func() {
 			defer leave()
 			defer conn.Close()
+			// One that does not read is left when the engine ends.
+			stop := context.AfterFunc(ctx, func() { _ = conn.SetWriteDeadline(time.Now().Add(leaveTimeout)) })
+			defer stop()
 			s.serve(ctx, conn)
 		})
 	}
 }
+
+// leaveTimeout is how long a client may take what it is told when the engine ends.
+const leaveTimeout = 2 * time.Second
 
 // requestTimeout is how long a client may take to say what it wants.
 const requestTimeout = 10 * time.Second
