@@ -485,6 +485,13 @@ func TestVolumesAsked(t *testing.T) {
 	if e, err := asked(VolumeAsk{Prune: others}); err != nil || len(e.Volumes) > 0 {
 		t.Errorf("%+v, %v", e, err)
 	}
+	kept := &VolumePruned{All: true, NotLabels: []string{"team=web", AnonymousLabel}}
+	if e, err := asked(VolumeAsk{PruneBut: kept}); err != nil || len(e.Volumes) > 0 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if !(VolumePruned{All: true, NotLabels: []string{"team=db"}}).fits(made.Volumes[0]) {
+		t.Error("a volume without a label is kept by it")
+	}
 	if _, err := asked(VolumeAsk{}); err == nil {
 		t.Error("nothing was asked")
 	}

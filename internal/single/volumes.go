@@ -250,6 +250,8 @@ type VolumeAsk struct {
 	Remove string        `json:",omitempty"`
 	Force  bool          `json:",omitempty"`
 	Prune  *VolumePruned `json:",omitempty"`
+	// PruneBut is Prune for one with NotLabels, which an earlier engine would not look at.
+	PruneBut *VolumePruned `json:",omitempty"`
 }
 
 // NewVolume is a volume to be made. Without a name it gets one.
@@ -259,10 +261,16 @@ type NewVolume struct {
 }
 
 // VolumePruned asks for the volumes to go that no container has, and that nobody has named: with All also the others;
-// with Labels those alone that have them all, each NAME or NAME=VALUE.
+// with Labels those alone that have them all, with NotLabels those that have none of them, each NAME or NAME=VALUE.
 type VolumePruned struct {
-	All    bool
-	Labels []string
+	All               bool
+	Labels, NotLabels []string
+}
+
+// fits reports whether a volume that no container has is meant.
+func (p VolumePruned) fits(v Volume) bool {
+	has := func(label string) bool { return v.HasLabels([]string{label}) }
+	return (p.All || v.Anonymous()) && v.HasLabels(p.Labels) && !slices.ContainsFunc(p.NotLabels, has)
 }
 
 // HasLabels reports whether a volume has labels, each NAME or NAME=VALUE.
@@ -298,6 +306,8 @@ func (s *service) volumesAsked(ctx context.Context, ask VolumeAsk, answer *Event
 
 	case ask.Prune != nil:
 		answer.Volumes, answer.Freed, err = s.register.pruneVolumes(ctx, *ask.Prune)
+	case ask.PruneBut != nil:
+		answer.Volumes, answer.Freed, err = s.register.pruneVolumes(ctx, *ask.PruneBut)
 	default:
 		err = errors.New("the request asks for nothing of volumes that this engine knows")
 	}
@@ -329,7 +339,7 @@ func (r *register) pruneVolumes(ctx context.Context, ask VolumePruned) (gone []V
 	}
 
 	for _, v := range all {
-		if len(v.UsedBy) > 0 || (!ask.All && !v.Anonymous()) || !v.HasLabels(ask.Labels) {
+		if len(v.UsedBy) > 0 || !ask.fits(v) {
 			continue
 		}
 
@@ -394,7 +404,11 @@ func (c *Client) PruneVolumes(ctx context.Context, ask VolumePruned) ([]Volume, 
 	if c.hasNoVolume(ctx) {
 		return nil, 0, nil
 	}
-	e, err := c.answer(ctx, Request{Volume: &VolumeAsk{Prune: &ask}})
+	with := &VolumeAsk{Prune: &ask}
+	if len(ask.NotLabels) > 0 {
+		with = &VolumeAsk{PruneBut: &ask}
+	}
+	e, err := c.answer(ctx, Request{Volume: with})
 	return e.Volumes, e.Freed, err
 }
 

@@ -362,19 +362,15 @@ func (a keeping) prune() *cobra.Command {
 		Use:   "prune [flags]",
 		Short: "Remove the volumes that no container has and that nobody has named",
 		Long: `Removes the volumes that nobody has named and that no container has, running or not; with -a also those with a name.
---filter label=NAME[=VALUE] keeps the others.`,
+--filter label=NAME[=VALUE] or label!=NAME[=VALUE] keeps the others.`,
 		Example: "  mullion volume prune -f\n  mullion volume prune -a",
 		Args:    cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ask := single.VolumePruned{All: all}
-			for _, text := range chosen {
-				label, ok := strings.CutPrefix(text, "label=")
-				if !ok {
-					return exit.Misuse(fmt.Errorf("--filter: invalid filter %q", text), "for example: --filter label=team=web")
-				}
-				ask.Labels = append(ask.Labels, label)
+			ask, err := prunedVolumes(chosen, time.Now())
+			if err != nil {
+				return err
 			}
-
+			ask.All = all
 			client, err := a.client(cmd)
 			if err != nil {
 				return err
@@ -400,7 +396,20 @@ func (a keeping) prune() *cobra.Command {
 	}
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "do not ask")
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "also those with a name")
-	cmd.Flags().StringArrayVar(&chosen, "filter", nil, "label=NAME[=VALUE] of those that are removed")
+	cmd.Flags().StringArrayVar(&chosen, "filter", nil, "label=NAME[=VALUE] or label!=NAME[=VALUE] of those that are removed")
 
 	return cmd
+}
+
+// prunedVolumes reads values of --filter, as those of containers and images: but for until, which Docker refuses too
+// (https://github.com/moby/moby/blob/v28.5.2/volume/service/convert.go, filtersToBy).
+func prunedVolumes(given []string, now time.Time) (ask single.VolumePruned, err error) {
+	which, err := dockerout.ParsePruned(given, now)
+	if err != nil {
+		return ask, err
+	}
+	if !which.Until.IsZero() {
+		return ask, exit.Misuse(errors.New("--filter: until is not for volumes"), "there are label and label!")
+	}
+	return single.VolumePruned{Labels: which.Labels, NotLabels: which.NotLabels}, nil
 }

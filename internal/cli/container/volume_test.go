@@ -99,7 +99,11 @@ func TestVolumeCommands(t *testing.T) {
 	m.Run(volume("inspect", "../x")...).Check(t, 1, "[]\n", "mullion: get ../x: no such volume\n")
 	m.Run(volume("rm")...).Has(t, 2, "mullion: `mullion volume rm` takes at least one VOLUME, got none")
 	m.Run(volume("create", "-d", "nfs")...).Has(t, 2, "mullion: --driver nfs: there is local alone")
-	m.Run(volume("prune", "--filter", "until=1h")...).Has(t, 2, `mullion: --filter: invalid filter "until=1h"`)
+	m.Run(volume("prune", "--filter", "until=1h")...).Has(t, 2, "mullion: --filter: until is not for volumes")
+	for _, wrong := range []string{"label=", "label", "name=x"} {
+		m.Run(volume("prune", "--filter", wrong)...).Has(t, 2, "mullion: --filter: invalid ")
+	}
+	m.Run(volume("prune", "-f", "--filter", "label=a", "--filter", "label!=b")...).Check(t, 0, "Total reclaimed space: 0B\n", "")
 
 	m.Env.Euid = 1000
 	m.Run(volume("ls")...).Has(t, 3, "mullion: this needs root")
