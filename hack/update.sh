@@ -2,9 +2,11 @@
 # update.sh [FOLDER [RULES [PROBES]]]: write the generated documents: one page for each table of `mullion support`
 # (docs/compat, or FOLDER), the rules of `mullion check` (docs/check-rules.md, or RULES), and the probes of
 # `mullion diagnose` (docs/diagnose.md, or PROBES). The numbers that README.md and others quote follow (hack/figures).
-# Environment: MULLION, the program (default bin/mullion).
+# Environment: MULLION, the program (default: bin/mullion, which is built first, since one of an older source would write
+# older documents).
 set -euo pipefail
 cd "$(dirname "$0")/.."
+if [ -z "${MULLION:-}" ]; then go run ./hack/build mullion >&2; fi
 mullion=${MULLION:-bin/mullion}
 folder=${1:-docs/compat}
 rules=${2:-docs/check-rules.md}
