@@ -41,7 +41,6 @@ import (
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/wine"
 	"mullion.dev/mullion/internal/windows/winver"
-	"mullion.dev/mullion/internal/windows/wire/localgroup"
 	"mullion.dev/mullion/internal/windows/wire/piperelay"
 )
 
@@ -425,15 +424,6 @@ func (a *agent) hostProcess(host winhost.Host) *cri.HostProcess {
 	}
 
 	return h
-}
-
-// localGroups returns the local groups that the Windows host has at this moment.
-func (a *agent) localGroups() (localgroup.Groups, error) {
-	file, err := wine.UnixPath(a.config.Drive, localgroup.Path)
-	if err != nil {
-		return nil, err
-	}
-	return localgroup.Read(file)
 }
 
 // prune disconnects pods that no longer exist. An error is only logged: the other pods have to be served all the same.

@@ -188,13 +188,23 @@ func Read(file string) (Groups, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read local groups: %w", err)
 	}
+	groups, err := Parse(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("read local groups of %s: %w", file, err)
+	}
+	return groups, nil
+}
 
-	var groups Groups
-	for line := range strings.Lines(string(text)) {
+// mostShown is how many bytes of a line an error has.
+const mostShown = 200
+
+// Parse reads the text of a host's groups.
+func Parse(text string) (groups Groups, err error) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		fields := strings.Split(line, "\t")
 		if len(fields) < 2 || !valid(fields[0]) {
-			return nil, fmt.Errorf("read local groups: %q is no line of %s", line, file)
+			return nil, fmt.Errorf("%q is no line of groups", line[:min(len(line), mostShown)])
 		}
 
 		groups = append(groups, Group{
