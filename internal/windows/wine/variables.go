@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -26,7 +28,12 @@ const (
 // (https://gitlab.winehq.org/wine/wine/-/blob/wine-8.0/server/registry.c, save_period).
 // Variables within others' values are not replaced. What a program has put in the hive's place is beneath.ErrUnfit.
 func MachineVariables(path string, names ...string) (map[string]string, error) {
-	f, info, err := beneath.OpenPath(path)
+	folder, err := os.OpenRoot(filepath.Dir(path)) // a link leads to nothing of the machine's
+	if err != nil {
+		return nil, fmt.Errorf("read the machine's variables: %w", err)
+	}
+	defer folder.Close()
+	f, info, err := beneath.Open(folder, filepath.Base(path))
 	if err != nil {
 		return nil, fmt.Errorf("read the machine's variables: %w", err)
 	}
