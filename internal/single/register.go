@@ -201,7 +201,8 @@ func (r *register) again(k *container) error {
 		return refuse("container %s has been stopped", k.id)
 	}
 	k.anew = true
-	k.name, k.sources, k.imageID = c.Name, c.Sources, c.ImageID
+	k.name, k.sources = c.Name, c.Sources
+	k.imageID = c.ImageID
 	r.live[k.id] = k
 	return nil
 }

@@ -33,6 +33,7 @@ func TestLocalGroups(t *testing.T) {
 		if err := put(filepath.Join(folder, filepath.Base(strings.ReplaceAll(localgroup.Path, `\`, "/")))); err != nil {
 			t.Fatal(err)
 		}
+
 		type result struct {
 			groups localgroup.Groups
 			err    error
@@ -43,6 +44,7 @@ func TestLocalGroups(t *testing.T) {
 			groups, err := a.localGroups()
 			got <- result{groups, err}
 		}()
+
 		select {
 		case r := <-got:
 			return r.groups, r.err

@@ -56,8 +56,8 @@ func (s *Store) Tags(ctx context.Context) ([]Tag, error) {
 	return out, nil
 }
 
-// Builds lists the builds of all images of the machine, whatever the store's node: of an index, which List has once, each
-// that is complete. References are those of the whole index.
+// Builds lists the builds of all images of the machine, whatever the store's node: of an index, which List has once,
+// each that is complete. References are those of the whole index.
 func (s *Store) Builds(ctx context.Context) ([]Info, error) {
 	ctx = s.context(ctx)
 	all, err := s.images.List(ctx, fmt.Sprintf("labels.%q==%s", labelWindows, valueWindows))
@@ -142,9 +142,9 @@ func (s *Store) tag(ctx context.Context, img images.Image) (Tag, error) {
 	return tag, nil
 }
 
-// Untag takes a reference, a tag or a digest, from an image that has others, for all its builds, and returns the others.
-// Of one that has no other, and by an ID, it takes nothing and returns none. As with Docker, digests of the repository
-// go with its last tag (https://github.com/moby/moby/blob/v28.5.2/daemon/images/image_delete.go, ImageDelete).
+// Untag takes a reference, a tag or a digest, from an image that has others, for all its builds, and returns the
+// others. Of one that has no other, and by an ID, it takes nothing and returns none. As with Docker, digests of the
+// repository go with its last tag (https://github.com/moby/moby/blob/v28.5.2/daemon/images/image_delete.go, ImageDelete).
 func (s *Store) Untag(ctx context.Context, ref string) (others []string, err error) {
 	info, err := s.Get(ctx, ref)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/localuser"
 )
 
-// files are the accounts and the groups, which are two files. A program that is ended between them leaves no member that
-// is no account, but of a rename, and what a rename leaves is no member once an account of that name is made: so nobody
-// comes into a group by it.
+// files are the accounts and the groups, which are two files. A program that is ended between them leaves no member
+// that is no account, but of a rename, and what a rename leaves is no member once an account of that name is made: so
+// nobody comes into a group by it.
 type files struct {
 	users  system.LocalUsers
 	groups system.LocalGroups

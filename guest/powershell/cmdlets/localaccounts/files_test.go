@@ -62,6 +62,7 @@ func TestEndedBetween(t *testing.T) {
 		return slices.Contains(g.Members, name)
 	}
 	account := func(d *disk, name string) bool { _, is := d.users.Find(name); return is }
+
 	for _, tt := range []struct {
 		name string
 		do   func(f files) error
@@ -94,12 +95,18 @@ func TestEndedBetween(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := &disk{users: users, groups: localgroup.BuiltIn(), writes: writes}
+
+			d := &disk{
+				users:  users,
+				groups: localgroup.BuiltIn(),
+				writes: writes,
+			}
 			for _, name := range []string{"bob", "ghost"} {
 				if d.groups, err = d.groups.Join(admins, name); err != nil {
 					t.Fatal(err)
 				}
 			}
+
 			f := files{usersOf{d}, groupsOf{d}}
 			if err := tt.do(f); err != nil && !errors.Is(err, errEnded) {
 				t.Errorf("%s: %v", tt.name, err)

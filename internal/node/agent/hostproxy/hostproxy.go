@@ -28,7 +28,8 @@ type Proxy struct {
 	Hive string
 	// Direct is what is reached without the proxy of the variables, beside what NO_PROXY says, in the form of NO_PROXY.
 	Direct string
-	// Usual returns the proxy where the variable of a request's scheme names none; nil: that of this process's environment.
+	// Usual returns the proxy where the variable of a request's scheme names none; nil: that of this process's
+	// environment.
 	Usual func(*http.Request) (*url.URL, error)
 	Log   *slog.Logger
 

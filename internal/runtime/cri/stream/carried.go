@@ -146,8 +146,8 @@ func (c *carriage) awaitConn() net.Conn {
 	}
 }
 
-// claim reports whether the stream may have a connection, which it has once. Who has claimed it says what becomes of it,
-// by connect, unclaim or dropIt, and time alone does not.
+// claim reports whether the stream may have a connection, which it has once. Who has claimed it says what becomes of
+// it, by connect, unclaim or dropIt, and time alone does not.
 func (c *carriage) claim() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -449,6 +449,7 @@ func TestClaimedInTime(t *testing.T) {
 				c := &carried{streams: [streamCount]*carriage{Stdout: one}, cancel: func() {}}
 				got := make(chan net.Conn, 1)
 				go func() { got <- one.awaitConn() }()
+
 				begin(c, one)
 				time.Sleep(connectTimeout - time.Second)
 				if !one.claim() {
@@ -464,6 +465,7 @@ func TestClaimedInTime(t *testing.T) {
 			})
 		})
 	}
+
 	synctest.Test(t, func(t *testing.T) { // one that nobody brings is dropped
 		one := newCarriage()
 		one.claim()
