@@ -194,7 +194,7 @@ func TestImageOfARunningContainer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for of, used := range map[*image.Info]bool{
-		&earlier: true, &now: false, ptr(info("sha256:a2", "sha256:a0")): true, ptr(info("sha256:cc", "")): false,
+		&earlier: true, &now: false, new(info("sha256:a2", "sha256:a0")): true, new(info("sha256:cc", "")): false,
 	} {
 		if user, got := userOf(r.imageUsers(), *of, get); got != used || (got && user.ID != "aa11") {
 			t.Errorf("image %s is used: %v, by %q", of.ID, got, user.ID)
@@ -242,5 +242,3 @@ func TestImageOfARunningContainer(t *testing.T) {
 		}
 	}
 }
-
-func ptr(i image.Info) *image.Info { return &i }

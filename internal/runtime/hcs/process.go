@@ -482,10 +482,10 @@ func (p *process) release(ctx context.Context) error {
 		return p.streams.endInput(ctx)
 	}
 	err := p.streams.awaitTaken(s.life) //nolint:contextcheck // as below
-	if s.life.Err() != nil {
+	switch {
+	case s.life.Err() != nil:
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		s.cfg.Log.Debug("output not waited for", "id", p.system.id, "pid", p.pid, "error", err)
 	}
 	// The program is forgotten though the caller has gone.

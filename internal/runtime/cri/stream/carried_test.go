@@ -458,7 +458,7 @@ func TestClaimedInTime(t *testing.T) {
 				time.Sleep(2 * time.Second)
 				client, server := net.Pipe()
 				one.connect(server, false)
-				if conn := <-got; conn != net.Conn(server) {
+				if conn := <-got; conn != server {
 					t.Errorf("the connection is %v", conn)
 				}
 				_, _ = client.Close(), server.Close()
