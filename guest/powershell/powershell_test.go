@@ -277,10 +277,19 @@ func TestNesting(t *testing.T) {
 	}
 }
 
-// TestLackingOfCode: code of Add-Type is listed beforehand, at its line, also where a variable has it.
+// TestLackingOfCode: code of Add-Type is listed beforehand, at its line, also where a variable has it. What it declares
+// is known then.
 func TestLackingOfCode(t *testing.T) {
-	lacking, err := Lacks("Add-Type -AssemblyName System.Web\n$code = Get-Content x.cs\nAdd-Type -TypeDefinition $code\n")
+	lacking, err := Lacks("Add-Type -AssemblyName System.Web\n$code = 'class A { int F() { return 1; } }'\n" +
+		"Add-Type -TypeDefinition $code\n")
 	if err != nil || len(lacking) != 1 || lacking[0].Line != 3 || !strings.Contains(lacking[0].What, "pwsh.exe") {
+		t.Errorf("%v, %v", lacking, err)
+	}
+
+	lacking, err = Lacks("$code = '[DllImport(\"a.dll\")] public static extern int F();'\n" +
+		"Add-Type -MemberDefinition $code -Name N -Namespace S\n[S.N]::F()\n" +
+		"Add-Type 'enum E { A } namespace X { struct P { } }'\n[E]::A; New-Object X.P\n[S.M]::F()\n")
+	if err != nil || len(lacking) != 1 || lacking[0].Line != 6 {
 		t.Errorf("%v, %v", lacking, err)
 	}
 }

@@ -224,6 +224,7 @@ var powershell = map[string]string{
 	"object":      "absent position session system words",
 	"pattern":     "object",
 	"library":     "object session",
+	"native":      "library object session",
 	"operator":    "library object pattern",
 	"format":      "object system",
 	"stream":      "object session",
@@ -233,10 +234,11 @@ var powershell = map[string]string{
 	"address":     "object session",
 	"certificate": "object pattern provider session system",
 	"events":      "object pattern session",
-	"dotnet":      "address certificate events library object pattern provider session sockets stream system words xmldoc",
-	"cmdlet":      "certificate object pattern provider session words",
-	"cmdlets": "certificate cmdlet dotnet events format library object operator pattern provider session stream system " +
-		"words xmldoc",
+	"dotnet": "address certificate events library native object pattern provider session sockets stream system words " +
+		"xmldoc",
+	"cmdlet": "certificate object pattern provider session words",
+	"cmdlets": "certificate cmdlet dotnet events format library native object operator pattern provider session stream " +
+		"system words xmldoc",
 	"lang":       "object operator pattern position words",
 	"binding":    "cmdlet dotnet lang object operator pattern provider words",
 	"check":      "absent binding cmdlet dotnet lang object operator pattern words",

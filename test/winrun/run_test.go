@@ -83,6 +83,7 @@ func TestWinrun(t *testing.T) {
 
 	t.Run("addresses", func(t *testing.T) { testAddresses(t, p) })
 	t.Run("get_acl", func(t *testing.T) { testGetACL(t, p) })
+	t.Run("native", func(t *testing.T) { testNative(t, p) })
 	t.Run("set_acl", func(t *testing.T) { testSetACL(t, p) })
 }
 

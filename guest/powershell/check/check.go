@@ -24,7 +24,8 @@ type checker struct {
 	// shows whether a name is a function.
 	sources bool
 	lacks   []Lack
-	types   map[string]bool // that the script defines
+	types   map[string]bool   // that the script defines
+	texts   map[string]string // of variables, as they were last assigned above
 }
 
 // Lack is something that a script uses and that is not part of Mullion's PowerShell. The script runs all the same; the
@@ -45,6 +46,7 @@ func Lacks(s *lang.Script, table cmdlet.Table) []Lack {
 		line:      1,
 		sources:   s.Sources,
 		types:     map[string]bool{},
+		texts:     map[string]string{},
 	}
 	c.script(s)
 	return c.lacks

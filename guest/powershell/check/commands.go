@@ -87,10 +87,10 @@ func (c *checker) listed(cmd cmdlet.Cmdlet, args []lang.Argument) {
 		return
 	}
 
+	if cmd.Defines != nil {
+		c.defines(cmd, b)
+	}
 	for _, name := range slices.Sorted(maps.Keys(b)) {
-		if text, lacks := cmd.Lacking[name]; lacks {
-			c.lack("%s", text)
-		}
 		if cmd.Lists == nil {
 			continue
 		}
@@ -103,6 +103,36 @@ func (c *checker) listed(cmd cmdlet.Cmdlet, args []lang.Argument) {
 				c.lack("%v", err)
 			}
 		}
+	}
+}
+
+// defines looks at the types that a call defines, as far as its parameters are known before the run.
+func (c *checker) defines(cmd cmdlet.Cmdlet, b binding.Bound) {
+	known := map[string]string{}
+	for name, given := range b {
+		var texts []string
+		for _, x := range given {
+			text, whole := lang.Beginning(x)
+			if v, is := x.(*lang.Variable); is && !v.Env {
+				text, whole = c.texts[v.Name]
+			}
+			if !whole {
+				texts = nil
+				break
+			}
+			texts = append(texts, text)
+		}
+		if texts != nil {
+			known[name] = strings.Join(texts, "\n")
+		}
+	}
+
+	types, err := cmd.Defines(known)
+	if err != nil {
+		c.lack("%v", err)
+	}
+	for _, name := range types {
+		c.types[words.TypeName(name)] = true
 	}
 }
 

@@ -26,11 +26,16 @@ func (c *checker) checkAssign(s *lang.Assign) {
 	}
 	l, ok := s.X.(*lang.Pipeline)
 	_, preference := binding.Preferences()[s.To.Name]
-	if !ok || !preference || len(l.Stages) != 1 || l.Stages[0].X == nil {
+	delete(c.texts, s.To.Name)
+	if !ok || len(l.Stages) != 1 || l.Stages[0].X == nil {
 		return
 	}
 
-	if v, whole := lang.Beginning(l.Stages[0].X); whole {
+	v, whole := lang.Beginning(l.Stages[0].X)
+	if whole && s.Op == "=" {
+		c.texts[s.To.Name] = v
+	}
+	if whole && preference {
 		if err := binding.CheckPreference(s.To.Name, v); err != nil {
 			c.lack("%v", err)
 		}

@@ -48,8 +48,9 @@ type Cmdlet struct {
 	// Lists is the error for a value of which only the run shows whether it is there, for the list of what a script
 	// lacks.
 	Lists func(parameter, v string) error
-	// Lacking are the parameters that it knows and cannot carry out, each with what is lacking, for the same list.
-	Lacking map[string]string
+	// Defines returns the types that a call defines, for the same list, by those of its parameters that are known
+	// before the run; an error says what is lacking.
+	Defines func(known map[string]string) (types []string, err error)
 
 	About string
 	Run   func(c *Call) error

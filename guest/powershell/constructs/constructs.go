@@ -126,6 +126,6 @@ func Absent(area string) []support.Row {
 		{Area: area, Name: "configuration (DSC)", Level: support.Not, Ref: "https://learn.microsoft.com/powershell/dsc/overview", Note: "a command that is not found"},
 		{Area: area, Name: "remoting: Enter-PSSession, Invoke-Command -ComputerName", Level: support.Not, Ref: about + "Remote", Note: "an error when it is reached"},
 		{Area: area, Name: "COM objects", Level: support.Not, Ref: "https://learn.microsoft.com/powershell/module/microsoft.powershell.utility/new-object", Note: "New-Object -ComObject is an error when it is reached"},
-		{Area: area, Name: "Add-Type with code", Level: support.Not, Ref: "https://learn.microsoft.com/powershell/module/microsoft.powershell.utility/add-type", Note: "fails as a compiler does, and says what to do"},
+		{Area: area, Name: "Add-Type with code", Level: support.Partly, Ref: "https://learn.microsoft.com/powershell/module/microsoft.powershell.utility/add-type", Note: "declarations of C#: functions of libraries by [DllImport], constants, enumerations, structures; other code fails as with a compiler, and says what to do"},
 	}
 }

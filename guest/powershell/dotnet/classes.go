@@ -9,6 +9,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/certificate"
 	"mullion.dev/mullion/guest/powershell/events"
 	"mullion.dev/mullion/guest/powershell/library"
+	"mullion.dev/mullion/guest/powershell/native"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/session"
@@ -111,7 +112,7 @@ func Classes() []*object.Class {
 		webClientClass(), sockets.Class(), library.VersionClass(), certificate.Class(), certificate.StoreClass(),
 		provider.KeyClass(), SecureClass(), credentialClass(), blockClass(), provider.ItemClass(),
 		aclClass(), ruleClass(), accountClass("NTAccount"), accountClass("SecurityIdentifier"),
-		events.TimerClass(), events.WatcherClass(), object.ExceptionClass("System.Exception"),
+		events.TimerClass(), events.WatcherClass(), native.MarshalClass(), object.ExceptionClass("System.Exception"),
 	})
 }
 

@@ -103,7 +103,7 @@ func ArrayClass() *Class {
 				to := Own[*Reference](c.Arg(0))
 				n, err := c.Whole(1)
 				if to == nil || err != nil || n < 0 || n > MostItems {
-					return nil, notReferred(1)
+					return nil, NotReferred(1)
 				}
 				items := make([]Value, n)
 				copy(items, Items(to.Get()))

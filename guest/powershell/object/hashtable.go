@@ -291,7 +291,7 @@ func genericClass() *Class {
 			t := c.On.(*Hashtable)
 			to := Own[*Reference](c.Arg(1))
 			if to == nil {
-				return nil, notReferred(2)
+				return nil, NotReferred(2)
 			}
 			return t.Has(c.Arg(0)), to.Set(t.Get(c.Arg(0)))
 		}},

@@ -71,7 +71,7 @@ func TryParse(none func() Value, parse func(s string) (Value, error)) Method {
 		Do: func(c *Call) (Value, error) {
 			to := Own[*Reference](c.Arg(1))
 			if to == nil {
-				return nil, notReferred(2)
+				return nil, NotReferred(2)
 			}
 			v, err := parse(c.Text(0))
 			if err != nil {
@@ -85,8 +85,8 @@ func TryParse(none func() Value, parse func(s string) (Value, error)) Method {
 // Nothing returns $null, where a value is returned.
 func Nothing() Value { return nil }
 
-// notReferred returns the error of an argument that a method wants to set, and that is no reference.
-func notReferred(n int) error {
+// NotReferred returns the error of an argument that a method wants to set, and that is no reference.
+func NotReferred(n int) error {
 	r := &ErrorRecord{
 		Message:  fmt.Sprintf("Argument: '%d' should be a %s. Use [ref].", n, ReferenceName),
 		Class:    MethodException,

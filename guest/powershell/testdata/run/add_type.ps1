@@ -2,11 +2,11 @@
 # (https://learn.microsoft.com/powershell/module/microsoft.powershell.utility/add-type)
 Add-Type @'
 using System;
-public class Ctrl { }
+public class Ctrl { public void Handle() { } }
 '@
-try { Add-Type -TypeDefinition 'public class A {}' -Language CSharp -ReferencedAssemblies System -IgnoreWarnings }
+try { Add-Type -TypeDefinition 'public class A { int n = 1; }' -Language CSharp -ReferencedAssemblies System -IgnoreWarnings }
 catch [System.InvalidOperationException] { $_.FullyQualifiedErrorId }
-$member = '[DllImport("kernel32.dll")] public static extern int GetCurrentProcessId();'
+$member = 'public static int Two() { return 2; }'
 try { Add-Type -MemberDefinition $member -Name K -Namespace W -UsingNamespace System.Text -PassThru } catch { "$_" }
 try { Add-Type -Path some.dll } catch { $_.CategoryInfo.Reason; "$_" }
 try { Add-Type -LiteralPath some.cs } catch { $_.CategoryInfo.Category }
