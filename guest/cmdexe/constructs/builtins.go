@@ -15,7 +15,18 @@ func builtinsRows() []Construct {
 		{Name: "start_waits", Line: `start /wait prog 6`, Code: 6},
 		{Name: "start_batch", Line: `echo @echo ran %1> b.cmd& start "title" /b /wait b.cmd x`, Out: "ran x\n"},
 		{Name: "start_unknown", Line: `start /b nosuch`, Err: "The system cannot find the file nosuch.\n", Code: 9009},
-		{Name: "help", Line: `dir /?`, Out: "dir: see https://learn.microsoft.com/windows-server/administration/windows-commands/dir\n"},
+		{Name: "help", Line: `dir /?`, Out: "Displays a list of files and subdirectories in a directory.\n\n" +
+			"DIR [drive:][path][filename] [/A[[:]attributes]] [/B] [/-C] [/D] [/L] [/O[[:]sortorder]] [/S] [/W]\n\n" +
+			"https://learn.microsoft.com/windows-server/administration/windows-commands/dir\n"},
+		{Name: "help_by_another_name", Line: `chdir /?`, Out: "Displays the name of or changes the current directory.\n\nCD [/D] [drive:][path]\nCD [..]\n\n" +
+			"https://learn.microsoft.com/windows-server/administration/windows-commands/cd\n", Source: microsoft + "cd"},
+		{Name: "doskey_lists", Script: "doskey ll=dir /b $*\ndoskey G=echo $$1\ndoskey ll=dir $1\ndoskey /macros", Out: "ll=dir $1\ng=echo $$1\n", Source: microsoft + "doskey"},
+		{Name: "doskey_removes", Script: "doskey ll=dir\ndoskey LL=\ndoskey /macros:all", Out: "[cmd.exe]\n\n", Source: microsoft + "doskey"},
+		{Name: "doskey_of_a_file", Script: "echo ll=dir /b $*>m\necho a=echo one $T echo two>>m\ndoskey /macrofile=m\ndoskey /macros", Out: "ll=dir /b $*\na=echo one $T echo two\n", Source: microsoft + "doskey"},
+		{Name: "doskey_of_no_file", Line: "doskey /macrofile=nosuch", Err: "The system cannot find the file specified.\n", Code: 1, Source: microsoft + "doskey"},
+		{Name: "doskey_wrong", Line: "doskey ll", Err: "Invalid macro definition.\n", Code: 1, Source: microsoft + "doskey"},
+		{Name: "doskey_in_batch_files", Script: "doskey ll=echo macro\nll", Err: "'ll' is not recognized as an internal or external command,\noperable program or batch file.\n", Code: 9009, Source: microsoft + "doskey"},
+		{Name: "doskey_of_another_program", Line: "doskey /exename=powershell.exe ll=dir", Err: "doskey: macros of powershell.exe are not kept here, those of cmd.exe are.\n", Code: 1, Source: microsoft + "doskey"},
 		{Name: "copy", Script: "echo a>f\ncopy f g\ntype g", Out: "        1 file(s) copied.\na\n", Source: microsoft + "copy"},
 		{Name: "copy_together", Script: "echo a>f\necho b>g\ncopy /b f+g h >nul\ntype h", Out: "a\nb\n", Source: microsoft + "copy"},
 		{Name: "copy_wild", Script: "md d\necho a>1.t\necho b>2.t\ncopy *.t d >nul\ndir /b d", Out: "1.t\n2.t\n", Source: microsoft + "copy"},

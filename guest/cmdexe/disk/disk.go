@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"mullion.dev/mullion/guest/junction"
 	"mullion.dev/mullion/internal/windows/wire/winerr"
 )
 
@@ -48,6 +49,7 @@ type Info struct {
 	Size       int64
 	Modified   time.Time
 	Attributes uint32
+	Junction   bool // it is a link of that kind
 }
 
 // Folder reports whether it is a folder.
@@ -204,6 +206,7 @@ const (
 	FileLink   Kind = iota // a symbolic link to a file
 	FolderLink             // one to a folder
 	HardLink               // another name of a file
+	Junction               // a link to a folder of this computer
 )
 
 // Link makes a link.
@@ -211,8 +214,11 @@ func (d Disk) Link(name, target string, kind Kind) error {
 	if d.Exists(name) {
 		return Exists
 	}
-	if kind == HardLink {
+	switch kind {
+	case HardLink:
 		return d.code(os.Link(d.host(target), d.host(name)), target)
+	case Junction:
+		return d.code(junction.Make(d.host(name), d.host(target)), name)
 	}
 	return d.code(d.symlink(target, name, kind == FolderLink), name)
 }

@@ -56,6 +56,7 @@ func info(i fs.FileInfo) Info {
 	if i.Mode()&fs.ModeSymlink != 0 {
 		out.Attributes |= Link
 	}
+	out.Junction = out.Attributes&Link != 0 && i.Mode()&fs.ModeIrregular != 0 // so Go calls one
 
 	return out
 }

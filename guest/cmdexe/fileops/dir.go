@@ -371,6 +371,8 @@ func (l *listing) line(folder string, i disk.Info) {
 	when := i.Modified.Format("01/02/2006  03:04 PM")
 	name := l.letters(i.Name)
 	switch link := i.Attributes&disk.Link != 0; {
+	case link && i.Junction:
+		fmt.Fprintf(&l.out, "%s    <JUNCTION>     %s [%s]\r\n", when, name, l.e.Disk.Target(folder+`\`+i.Name))
 	case link && i.Folder():
 		fmt.Fprintf(&l.out, "%s    <SYMLINKD>     %s [%s]\r\n", when, name, l.e.Disk.Target(folder+`\`+i.Name))
 	case link:

@@ -112,7 +112,7 @@ func mklink(e *Env, args string) int32 {
 		kind, what = disk.HardLink, "Hardlink created"
 		target = e.Full(target)
 	case set["j"]:
-		kind, what = disk.FolderLink, "Junction created"
+		kind, what = disk.Junction, "Junction created"
 		target = e.Full(target)
 	case set["d"]:
 		kind = disk.FolderLink

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/guest/cmdexe/fileops"
+	"mullion.dev/mullion/guest/cmdexe/synopsis"
 )
 
 // keeps says when a builtin leaves ERRORLEVEL alone.
@@ -64,6 +65,7 @@ func languageBuiltins() map[string]builtin {
 		"cls":      plain(leaves, func(s *Shell, _ string) int32 { return s.console("cls", "") }),
 		"color":    plain(sets, (*Shell).color),
 		"date":     plain(sets, func(s *Shell, args string) int32 { return s.clockCommand("date", date(s.o.Now()), args) }),
+		"doskey":   plain(sets, (*Shell).doskey),
 		"echo":     plain(leaves, (*Shell).echoCommand),
 		"endlocal": plain(leaves, func(s *Shell, _ string) int32 { s.endLocal(); return 0 }),
 		"exit":     {leaves, (*Shell).exit},
@@ -105,7 +107,7 @@ func builtins() map[string]builtin {
 func (s *Shell) runBuiltin(ctx context.Context, name, args string) (int32, flow) {
 	b := s.table[name]
 	if help := strings.Trim(args, " \t"); help == "/?" && name != "echo" && name != "rem" {
-		s.print("%s: see https://learn.microsoft.com/windows-server/administration/windows-commands/%[1]s\r\n", name)
+		s.help(name)
 		return 0, next
 	}
 
@@ -122,6 +124,12 @@ func (s *Shell) runBuiltin(ctx context.Context, name, args string) (int32, flow)
 	return code, how
 }
 
+// help prints what a builtin does, and how it is called.
+func (s *Shell) help(name string) {
+	c, _ := synopsis.Find(name) // a test says that each has one
+	s.print("%s", c.Help())
+}
+
 func (s *Shell) console(what, text string) int32 {
 	if err := s.o.Host.Console(what, text, s.files[1]); err != nil {
 		return 1
@@ -133,7 +141,7 @@ func (s *Shell) console(what, text string) int32 {
 func (s *Shell) echoCommand(args string) int32 {
 	switch word := strings.ToLower(strings.Trim(args, delimiters)); {
 	case word == "/?" && args != "./?":
-		s.print("echo: see https://learn.microsoft.com/windows-server/administration/windows-commands/echo\r\n")
+		s.help("echo")
 	case args == "" || (word == "" && delimiter(args[0])):
 		s.print("ECHO is %s.\r\n", onOff(s.echo))
 	case delimiter(args[0]) && (word == "on" || word == "off"):

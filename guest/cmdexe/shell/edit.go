@@ -12,9 +12,6 @@ import (
 // typed reads a line at the prompt: with an editor if input and output are consoles, otherwise as it comes. interrupted
 // says that Ctrl+C gave up a line of the editor, which has shown that.
 func (s *Shell) typed(prompt string) (line string, ok, interrupted bool) {
-	if s.history == nil {
-		s.history = &lineedit.History{}
-	}
 	line, err := s.o.Host.ReadLine(
 		&lineedit.Editor{History: s.history, Complete: s.completion}, prompt, s.files[0], s.files[1])
 	switch {
@@ -28,7 +25,7 @@ func (s *Shell) typed(prompt string) (line string, ok, interrupted bool) {
 	case errors.Is(err, lineedit.ErrInterrupted):
 		return "", false, true
 	}
-	return line, err == nil, false
+	return s.macros.expand(line), err == nil, false
 }
 
 // special are the characters for which a name is put into quotes (cmd /?, "special characters that require quotes").

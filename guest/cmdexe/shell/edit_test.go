@@ -27,6 +27,10 @@ func TestTyped(t *testing.T) {
 		"nothing of the name":      {"echo zz\t", `C:\w>echo zz` + "\nzz\n"},
 		"a folder that is missing": {"echo no\\zz\t", `C:\w>echo no\zz` + "\nno\\zz\n"},
 		"Ctrl+C":                   {"^C\necho later", `C:\w>^C` + "\n\n" + `C:\w>echo later` + "\nlater\n"},
+		"a macro":                  {"doskey e=echo [$1] $* $g f$techo $$$9 $q\nE a \"b c\"\ntype f", `C:\w>doskey e=echo [$1] $* $g f$techo $$$9 $q` + "\n\n" + `C:\w>E a "b c"` + "\n$ $q\n\n" + `C:\w>type f` + "\n[a] a \"b c\" \n"},
+		"a blank before a macro":   {"doskey e=echo macro\n e\ncd .", `C:\w>doskey e=echo macro` + "\n\n" + `C:\w> e` + "\n'e' is not recognized as an internal or external command,\noperable program or batch file.\n\n" + `C:\w>cd .` + "\n"},
+		"a macro of a builtin":     {"doskey dir=echo mine $*\ndir x", `C:\w>doskey dir=echo mine $*` + "\n\n" + `C:\w>dir x` + "\nmine x\n"},
+		"the history":              {"echo a\ndoskey /h", `C:\w>echo a` + "\na\n\n" + `C:\w>doskey /h` + "\necho a\ndoskey /h\n"},
 		"more than a line":         {"if 1==1 (\necho yes\n)", `C:\w>if 1==1 (` + "\nMore? echo yes\nMore? )\nyes\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -107,6 +107,7 @@ type Shell struct {
 	pressed      bool // Ctrl+C, which was not carried out yet
 	verifying    bool // VERIFY is on
 	history      *lineedit.History
+	macros       *macros
 	table        map[string]builtin
 }
 
@@ -115,6 +116,7 @@ func New(o Options) *Shell {
 	s := &Shell{
 		o: &o, env: newEnvironment(o.Environ), dir: o.Dir, echo: !o.Quiet, delayed: o.Delayed,
 		extensions: o.Extensions, vars: map[byte]string{}, table: builtins(),
+		history: &lineedit.History{}, macros: &macros{},
 	}
 	copy(s.files[:], o.Files[:])
 	s.setDir(o.Dir)

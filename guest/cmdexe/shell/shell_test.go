@@ -69,6 +69,7 @@ func (m *machine) ReadLine(e *lineedit.Editor, prompt string, _, out *os.File) (
 		line = string(text)
 	}
 	fmt.Fprintf(out, "%s%s\r\n", prompt, line)
+	e.History.Add(line)
 	return line, nil
 }
 
