@@ -27,6 +27,7 @@ import (
 	"mullion.dev/mullion/guest/tools/program"
 	"mullion.dev/mullion/guest/tools/schtasks"
 	"mullion.dev/mullion/guest/tools/text"
+	"mullion.dev/mullion/guest/tools/volume"
 	"mullion.dev/mullion/guest/tools/wevtutil"
 	"mullion.dev/mullion/guest/tools/where"
 	"mullion.dev/mullion/guest/tools/wmic"
@@ -42,7 +43,10 @@ func programs() map[string]command {
 	return map[string]command{
 		"certutil":       func(e program.Env, args []string) int { return certutil.Run(e, certutil.ThisSystem(), args) },
 		"chcp":           func(e program.Env, args []string) int { return console.Chcp(e, console.ThisSystem(), args) },
+		"chkdsk":         func(e program.Env, args []string) int { return volume.Chkdsk(e, volume.ThisSystem(), args) },
 		"choice":         func(e program.Env, args []string) int { return console.Choice(e, console.ThisSystem(), args) },
+		"cipher":         volume.Cipher,
+		"comp":           text.Comp,
 		"curl":           runCurl,
 		"eventcreate":    func(e program.Env, args []string) int { return eventcreate.Run(e, eventcreate.ThisSystem(), args) },
 		"fc":             text.FC,
@@ -50,11 +54,14 @@ func programs() map[string]command {
 		"findstr":        findstr.Run,
 		"forfiles":       func(e program.Env, args []string) int { return forfiles.Run(e, forfiles.ThisSystem(), args) },
 		"getmac":         func(e program.Env, args []string) int { return network.Getmac(e, network.ThisSystem(), args) },
+		"gpresult":       func(e program.Env, args []string) int { return identity.Gpresult(e, identity.ThisSystem(), args) },
+		"help":           func(e program.Env, args []string) int { return console.Help(e, console.ThisCommander(), args) },
 		"hostname":       func(e program.Env, args []string) int { return network.Hostname(e, network.ThisSystem(), args) },
 		"hostservice":    runHostService,
 		"icacls":         func(e program.Env, args []string) int { return icacls.Run(e, icacls.ThisSystem(), args) },
 		"ipconfig":       func(e program.Env, args []string) int { return network.Ipconfig(e, network.ThisSystem(), args) },
 		"klist":          func(e program.Env, args []string) int { return identity.Klist(e, identity.ThisSystem(), args) },
+		"label":          func(e program.Env, args []string) int { return volume.Label(e, volume.ThisSystem(), args) },
 		"logmonitor":     runLogMonitor,
 		"more":           text.More,
 		"net":            func(e program.Env, args []string) int { return net.Run(e, net.ThisSystem(), args) },
@@ -62,6 +69,9 @@ func programs() map[string]command {
 		"netstat":        func(e program.Env, args []string) int { return netstat.Run(e, netstat.ThisSystem(), args) },
 		"nltest":         func(e program.Env, args []string) int { return identity.Nltest(e, identity.ThisSystem(), args) },
 		"nslookup":       func(e program.Env, args []string) int { return nslookup.Run(e, nslookup.ThisSystem(), args) },
+		"query":          func(e program.Env, args []string) int { return identity.Query(e, identity.ThisSystem(), args) },
+		"quser":          func(e program.Env, args []string) int { return identity.Quser(e, args) },
+		"qwinsta":        func(e program.Env, args []string) int { return identity.Qwinsta(e, identity.ThisSystem(), args) },
 		"robocopy":       runRobocopy,
 		"route":          func(e program.Env, args []string) int { return network.Route(e, network.ThisSystem(), args) },
 		"sc":             runSC,
@@ -76,6 +86,8 @@ func programs() map[string]command {
 		"taskeng":        func(e program.Env, _ []string) int { return schtasks.Engine(e) },
 		"tasklist":       func(e program.Env, args []string) int { return machine.Tasklist(e, machine.ThisSystem(), args) },
 		"timeout":        func(e program.Env, args []string) int { return console.Timeout(e, console.ThisSystem(), args) },
+		"tracert":        func(e program.Env, args []string) int { return network.Tracert(e, network.ThisTracing(), args) },
+		"tree":           func(e program.Env, args []string) int { return volume.Tree(e, volume.ThisSystem(), args) },
 		"tzutil":         func(e program.Env, args []string) int { return machine.Tzutil(e, machine.ThisSystem(), args) },
 		"w32tm":          func(e program.Env, args []string) int { return machine.W32tm(e, machine.ThisSystem(), args) },
 		"w3svc":          runW3SVC,

@@ -1,10 +1,11 @@
 //go:build !windows
 
-package system
+package winnet
 
 import (
 	"errors"
 	"net/netip"
 )
 
-func echo(netip.Addr, Ping) (Echo, error) { return Echo{}, errors.ErrUnsupported }
+// SendEcho fails, as Routes.
+func SendEcho(netip.Addr, Ping) (Echo, error) { return Echo{}, errors.ErrUnsupported }

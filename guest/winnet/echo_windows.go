@@ -1,4 +1,4 @@
-package system
+package winnet
 
 import (
 	"encoding/binary"
@@ -24,8 +24,8 @@ type option struct {
 	data                  *byte
 }
 
-// echo sends a ping, and waits for the answer. One that does not come is no error: its status tells.
-func echo(to netip.Addr, p Ping) (Echo, error) {
+// SendEcho sends a ping, and waits for the answer. One that does not come is no error: its status tells.
+func SendEcho(to netip.Addr, p Ping) (Echo, error) {
 	six := to.Is6() && !to.Is4In6()
 	dll := windows.NewLazySystemDLL("iphlpapi.dll")
 	open, send := dll.NewProc("IcmpCreateFile"), dll.NewProc("IcmpSendEcho")
@@ -78,17 +78,22 @@ func echo(to netip.Addr, p Ping) (Echo, error) {
 // statusBase is below all numbers by which ICMP says what went wrong (IP_STATUS_BASE).
 const statusBase = 11000
 
-// replyOf reads ICMP_ECHO_REPLY or ICMPV6_ECHO_REPLY: the latter has no TTL.
+// replyOf reads ICMP_ECHO_REPLY, which begins with the address, or ICMPV6_ECHO_REPLY: the latter has no TTL, and its
+// address is behind the port and the flow.
 func replyOf(reply []byte, six bool) Echo {
 	number := func(at int) uint32 { return binary.LittleEndian.Uint32(reply[at:]) }
 	if six {
-		const status, took = 28, 32 // behind an address of 26 bytes
-		return Echo{Status: number(status), Took: time.Duration(number(took)) * time.Millisecond}
+		const from, status, took = 6, 28, 32 // behind an address of 26 bytes
+		return Echo{
+			From: netip.AddrFrom16([16]byte(reply[from : from+16])), Status: number(status),
+			Took: time.Duration(number(took)) * time.Millisecond,
+		}
 	}
 	const status, took = 4, 8
 	ttl := 16 + int(unsafe.Sizeof(uintptr(0))) // behind the pointer to the bytes
 	return Echo{
-		Status: number(status), Took: time.Duration(number(took)) * time.Millisecond, TTL: int(reply[ttl]),
+		From: netip.AddrFrom4([4]byte(reply[:4])), Status: number(status), Took: time.Duration(number(took)) * time.Millisecond,
+		TTL: int(reply[ttl]),
 	}
 }
 

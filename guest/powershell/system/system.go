@@ -143,7 +143,7 @@ func Windows() *Calls {
 			"The iSCSI Initiator service is not there: sessions are the host's, and a container gets a disk as a volume.")),
 
 		Lookup: lookup,
-		Echo:   echo,
+		Echo:   winnet.SendEcho,
 
 		Version:  windowsVersion,
 		Resolve:  resolve,

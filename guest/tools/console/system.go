@@ -1,9 +1,12 @@
-// Package console owns the programs that deal with the console or wait for somebody at it: chcp, choice and timeout.
+// Package console owns the programs that deal with the console, wait for somebody at it or help there: chcp, choice,
+// help and timeout.
 package console
 
 import (
 	"errors"
 	"time"
+
+	"mullion.dev/mullion/guest/tools/program"
 )
 
 // ErrNoConsole says that a program's input is no console.
@@ -17,3 +20,19 @@ type System interface {
 	CodePage() (uint32, error)
 	SetCodePage(page uint32) error
 }
+
+// Commander runs commands of cmd.exe.
+type Commander interface {
+	// Command runs a command, with the streams of the program, and returns its exit code.
+	Command(e program.Env, line string) (int, error)
+}
+
+// Command implements Commander.
+func (commander) Command(e program.Env, line string) (int, error) {
+	return program.RunOfWine(e, "cmd.exe", []string{"/d", "/c", line})
+}
+
+// ThisCommander is the cmd.exe of the Windows that the program runs on.
+func ThisCommander() Commander { return commander{} }
+
+type commander struct{}

@@ -48,6 +48,8 @@ func (w *fake) Tickets() ([]credspec.Cached, error) {
 	return w.tickets, nil
 }
 
+func (w *fake) Session() uint32 { return 1 }
+
 func (w *fake) SetOwner(path, sid string) error {
 	w.owners[filepath.Base(path)] = sid
 	return w.err
@@ -59,10 +61,14 @@ type result = programtest.Result
 func run(t *testing.T, w *fake, input string, args ...string) result {
 	t.Helper()
 	programs := map[string]func(program.Env, System, []string) int{
-		"klist":   Klist,
-		"nltest":  Nltest,
-		"takeown": Takeown,
-		"whoami":  Whoami,
+		"gpresult": Gpresult,
+		"klist":    Klist,
+		"nltest":   Nltest,
+		"query":    Query,
+		"quser":    func(e program.Env, _ System, args []string) int { return Quser(e, args) },
+		"qwinsta":  Qwinsta,
+		"takeown":  Takeown,
+		"whoami":   Whoami,
 	}
 	return programtest.Run(input, func(e program.Env) int { return programs[args[0]](e, w, args[1:]) })
 }

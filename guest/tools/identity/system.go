@@ -1,4 +1,5 @@
-// Package identity owns the programs that say or change who somebody is: klist, nltest, takeown and whoami.
+// Package identity owns the programs that say or change who somebody is, and who is logged on: gpresult, klist, nltest,
+// query, quser, qwinsta, takeown and whoami.
 package identity
 
 import (
@@ -22,6 +23,8 @@ type System interface {
 	Tickets() ([]credspec.Cached, error)
 	// SetOwner makes an account, which is a SID, a file's owner.
 	SetOwner(path, sid string) error
+	// Session is the number of the session that the program runs in.
+	Session() uint32
 }
 
 // ThisSystem returns the Windows that the program runs on.

@@ -1,4 +1,4 @@
-// Package net owns net.exe: local groups, services and shares. The rest is Wine's.
+// Package net owns net.exe: local groups, accounts, services and shares. The rest is Wine's.
 package net
 
 import (
@@ -30,6 +30,10 @@ func Run(e program.Env, sys System, args []string) int {
 			return user(e, sys, args[1:])
 		case "start", "stop":
 			return service(e, sys, verb, args[1:])
+		case "share":
+			return share(e, args[1:])
+		case "view":
+			return view(e, args[1:])
 		case "use":
 			if len(args) == 2 && strings.HasPrefix(args[1], `\\`) {
 				return useShare(e, args[1])

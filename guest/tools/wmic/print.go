@@ -20,9 +20,11 @@ func (r request) print(computer string, found []wmi.Object) string {
 		}
 	}
 
-	var columns []string
-	for _, key := range slices.Sorted(maps.Keys(names)) {
-		columns = append(columns, names[key])
+	columns := r.brief
+	if columns == nil {
+		for _, key := range slices.Sorted(maps.Keys(names)) {
+			columns = append(columns, names[key])
+		}
 	}
 
 	var rows [][]string

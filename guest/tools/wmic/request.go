@@ -18,6 +18,8 @@ type request struct {
 	// properties are those that are asked for; none are all. format is table, list or csv.
 	properties []string
 	format     string
+	// brief are the properties that are shown of all, in the order of their names; nil: each one.
+	brief []string
 }
 
 // aliases returns the classes that have a name of wmic's.
@@ -97,11 +99,19 @@ func (r request) verb(args []string) (request, error) {
 		return r, errOther
 	}
 
+	rest := args[1:]
 	if list {
 		r.format = "list"
+		if len(rest) > 0 && strings.EqualFold(rest[0], "brief") {
+			r.brief, rest = briefs()[strings.ToLower(r.class)], rest[1:]
+			if r.brief == nil {
+				return r, errNoFormat
+			}
+			r.format = "table"
+		}
 	}
 
-	for _, arg := range args[1:] {
+	for _, arg := range rest {
 		if format, is := formatOf(arg); is {
 			r.format = format
 			continue

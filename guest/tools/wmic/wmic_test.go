@@ -3,6 +3,8 @@ package wmic
 import (
 	"encoding/binary"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,7 +69,7 @@ func TestWines(t *testing.T) {
 	}{
 		"pipe":    {fake{output: Pipe}, "process call create x", result{Code: 7, Out: "SerialNumber\nprocess call create x ?\n"}},
 		"broken":  {fake{output: Pipe, err: errors.New("no wmic1.exe")}, "/?", result{Code: 1, Err: "wmic: no wmic1.exe\n"}},
-		"file":    {fake{output: File}, "os list brief", result{Code: 7, Out: string(utf16Bytes("\ufeffSerialNumber\r\nos list brief é\r\n"))}},
+		"file":    {fake{output: File}, "os list status", result{Code: 7, Out: string(utf16Bytes("\ufeffSerialNumber\r\nos list status é\r\n"))}},
 		"nothing": {fake{output: Pipe}, "", result{Code: 7, Out: "SerialNumber\n ?\n"}},
 		"verb":    {fake{output: Pipe}, "os", result{Code: 7, Out: "SerialNumber\nos ?\n"}},
 		"class":   {fake{output: Pipe}, "path a;b get", result{Code: 7, Out: "SerialNumber\npath a;b get ?\n"}},
@@ -140,6 +142,38 @@ func TestFormats(t *testing.T) {
 	got := run(t, &fake{output: File, found: found[:1]}, "nic", "get", "/format:list")
 	if !strings.HasPrefix(got.Out, "\xff\xfe\r\x00\n\x00") {
 		t.Errorf("in a file: %q", got.Out)
+	}
+}
+
+// TestBrief shows what Windows' list brief does, in place of what WMI does not say nothing.
+func TestBrief(t *testing.T) {
+	w := &fake{output: Pipe, found: []wmi.Object{
+		{Names: []string{"ProcessId", "Name", "CommandLine", "ThreadCount"}, Props: []any{int64(4), "System", "x", int64(8)}},
+	}}
+	want := result{Out: "HandleCount  Name    Priority  ProcessId  ThreadCount  WorkingSetSize  \n" +
+		"             System            4          8                            \n\n"}
+	if diff := cmp.Diff(want, run(t, w, "process", "where", "name=System", "LIST", "Brief")); diff != "" {
+		t.Error(diff)
+	}
+	if got := `root\cimv2: SELECT * FROM Win32_Process WHERE name = "System"`; w.asked != got {
+		t.Errorf("it asks for %q, want %q", w.asked, got)
+	}
+	got := run(t, w, "process", "list", "brief", "/format:csv")
+	if want := (result{Out: "\nNode,HandleCount,Name,Priority,ProcessId,ThreadCount,WorkingSetSize\nWIN-1,,System,,4,8,\n"}); got != want {
+		t.Errorf("csv: %+v", got)
+	}
+	got = run(t, w, "path", "Win32_Thing", "list", "brief")
+	if want := (result{Code: 44135, Err: "Invalid list format.\n"}); got != want {
+		t.Errorf("of a class without an alias: %+v", got)
+	}
+	for class, names := range briefs() {
+		if !slices.ContainsFunc(slices.Collect(maps.Values(aliases())), func(c string) bool { return strings.EqualFold(c, class) }) {
+			t.Errorf("%s has no alias", class)
+		}
+		fold := func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) }
+		if !slices.IsSortedFunc(names, fold) {
+			t.Errorf("%s: %q are in another order than that of their names", class, names)
+		}
 	}
 }
 

@@ -207,7 +207,7 @@ func processRows() []support.Row {
 }
 
 func programRows() []support.Row {
-	return slices.Concat([]support.Row{cmdRow()}, powershellRows(), []support.Row{
+	return slices.Concat([]support.Row{cmdRow()}, powershellRows(), promptRows(), []support.Row{
 		{
 			Name:  "nslookup",
 			Level: support.Partly,
@@ -238,8 +238,8 @@ func programRows() []support.Row {
 			Level: support.Partly,
 			Ref:   commands + "windows-commands",
 			Note: "Mullion's: fc without /u; setx without /s and /f; systeminfo without BIOS, disks, hotfixes, time zone; tasklist with /svc, /fi (imagename, pid, session, " +
-				"sessionname, memusage), /fo and /nh; other options are refused. A newer Wine's real ones are kept. wmic: get and list full of an alias or of path CLASS, with where, /value and /format (table, list, csv), /namespace; " +
-				"other verbs (call, delete, list brief) are Wine's. What both and PowerShell's cmdlets say of the edition, the user, the processors and the adapters is what the registry and the calls say; " +
+				"sessionname, memusage), /fo and /nh; other options are refused. A newer Wine's real ones are kept. wmic: get, list full and list brief of an alias or of path CLASS, with where, /value and /format (table, list, csv), /namespace; " +
+				"other verbs (call, delete) are Wine's. What both and PowerShell's cmdlets say of the edition, the user, the processors and the adapters is what the registry and the calls say; " +
 				"programs that ask WMI by COM or mi.dll are told by Wine's that the edition is Windows 10 Pro",
 		},
 		{
@@ -337,7 +337,7 @@ func programRows() []support.Row {
 			Level: support.Partly,
 			Ref:   commands + "net-localgroup",
 			Note: "Mullion's: localgroup, with groups that HostProcess containers can run as; user, with accounts that are listed and can be members: nobody can log on with one that was made, its password is not kept, and /passwordreq, /passwordchg and /expires change nothing. " +
-				"start and stop, with dependents, display names and /y; use is Wine's; the rest is refused. netapi32 shows neither the groups nor the accounts",
+				"start and stop, with dependents, display names and /y; share and view say that there is no service of that kind; use is Wine's; the rest is refused. netapi32 shows neither the groups nor the accounts",
 		},
 		{
 			Name:  "sc",

@@ -9,17 +9,18 @@ const Page = "<!DOCTYPE html>\r\n<html><head><title>Mullion's W3SVC</title></hea
 // Names returns the programs that the one program wintools.exe has, sorted.
 func Names() []string {
 	return []string{
-		"certutil", "chcp", "choice", "curl", "eventcreate", "fc", "find", "findstr", "forfiles", "getmac", "hostname", "hostservice", "icacls",
-		"ipconfig", "klist",
-		"logmonitor", "more", "net", "netsh", "netstat", "nltest", "nslookup", "robocopy", "route", "sc",
-		"schtasks", "servicemonitor", "setx", "shutdown", "sort", "systeminfo", "takeown", "tar", "taskeng", "tasklist",
-		"timeout", "tzutil", "w32tm", "w3svc", "wevtutil", "where", "whoami", "wmic", "xcopy",
+		"certutil", "chcp", "chkdsk", "choice", "cipher", "comp", "curl", "eventcreate", "fc", "find", "findstr",
+		"forfiles", "getmac", "gpresult", "help", "hostname", "hostservice", "icacls", "ipconfig", "klist", "label",
+		"logmonitor", "more", "net", "netsh", "netstat", "nltest", "nslookup", "query", "quser", "qwinsta",
+		"robocopy", "route", "sc", "schtasks", "servicemonitor", "setx", "shutdown", "sort", "systeminfo",
+		"takeown", "tar", "taskeng", "tasklist", "timeout", "tracert", "tree", "tzutil", "w32tm", "w3svc",
+		"wevtutil", "where", "whoami", "wmic", "xcopy",
 	}
 }
 
 // File returns the name of a program's file on Windows.
 func File(name string) string {
-	if name == "chcp" || name == "more" {
+	if name == "chcp" || name == "more" || name == "tree" {
 		return name + ".com"
 	}
 	return name + ".exe"

@@ -1,0 +1,6 @@
+//go:build !windows
+
+package identity
+
+// Session implements System.
+func (local) Session() uint32 { return 0 }
