@@ -64,7 +64,7 @@ const ExitRefused = 1
 func ignored() map[string][]string {
 	policies := []string{"bypass", "unrestricted", "remotesigned"}
 	return map[string][]string{
-		"noexit": nil, "noprofile": nil, "noninteractive": nil, "nologo": nil, "sta": nil, "mta": nil,
+		"servermode": nil, "noexit": nil, "noprofile": nil, "noninteractive": nil, "nologo": nil, "sta": nil, "mta": nil,
 		"executionpolicy": policies,
 		"windowstyle":     {"normal", "minimized", "maximized", "hidden"},
 		"version":         {"5.1", "5.0", "5", "4.0", "4", "3.0", "3"},
@@ -111,6 +111,7 @@ type work struct {
 	nologo    bool
 	noprofile bool
 	stays     bool // -NoExit: what is typed follows a script
+	serves    bool // it is the script of a job, whose output is sent as objects
 }
 
 // inScope returns the script as a command: that of a file with . before it, its parameters as they are and what else
@@ -144,6 +145,8 @@ func (w *work) set(name string) {
 		w.noprofile = true
 	case "noexit":
 		w.stays = true
+	case "servermode":
+		w.serves = true
 	}
 }
 
@@ -151,7 +154,7 @@ func (s *Session) work() (work, error) {
 	args := s.Args
 	w := work{prompt: true}
 	does := func(one work, err error) (work, error) {
-		one.noprofile, one.nologo = w.noprofile, w.nologo
+		one.noprofile, one.nologo, one.serves = w.noprofile, w.nologo, w.serves
 		one.prompt = w.stays
 		return one, err
 	}
@@ -295,6 +298,9 @@ func (s *Session) Run(ctx context.Context) int {
 	defer in.Close()
 	if code, ends := s.profiles(in, w); ends {
 		return code
+	}
+	if w.serves {
+		return s.serve(in, w.text)
 	}
 
 	if w.file != "" {

@@ -108,7 +108,7 @@ func All() []Construct {
 		{"drives env:, alias:, function:, variable:", "Providers", "run/session_drives", "function:", ""},
 		{"drives HKLM:, HKCU:", "Registry_Provider", "run/registry_values", "hklm:", "without wild cards"},
 		{"drive Cert:", "Certificate_Provider", "run/certificates", "cert:", "without private keys"},
-		{"jobs", "Jobs", "run/jobs", "start-job", "they give back texts"},
+		{"jobs", "Jobs", "run/jobs", "start-job", "what they give back has values and the properties of objects, without PSComputerName and RunspaceId"},
 		{"events and their subscribers", "Automatic_Variables", "run/subscriptions", "register-", ""},
 		{"transcripts", "Logging", "run/transcript", "start-transcript", ""},
 		{"history", "History", "run/history", "get-history", "it ends with the session"},

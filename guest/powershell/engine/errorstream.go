@@ -148,3 +148,14 @@ func (f *frame) ended(err error) error {
 	}
 	return f.reported(action, r)
 }
+
+// Divert gives what the session outputs, its errors and its messages to functions in place of showing them. stream is
+// the one of a message.
+func (in *Interpreter) Divert(message func(stream rune, v object.Value) error, output func(v object.Value) error) {
+	in.Screen = &object.Sink{Put: output}
+	in.errs.merged = &object.Sink{Put: func(v object.Value) error { return message(object.ErrorStream, v) }}
+	in.messages = map[rune]*object.Sink{}
+	for _, stream := range []rune{object.WarningStream, object.VerboseStream, object.DebugStream, object.InformationStream} {
+		in.messages[stream] = &object.Sink{Put: func(v object.Value) error { return message(stream, v) }}
+	}
+}

@@ -150,6 +150,7 @@ const (
 	updateRow      = "%-13s %-16s %-13s %-20s %s"
 	typeRow        = "%-8s %-8s %-40s %s"
 	memberRow      = "%-25s %-13s %s"
+	jobRow         = "%-6s %-15s %-15s %-13s %-15s %-20s %s"
 )
 
 // shortened returns a text of at most so many characters.
@@ -206,7 +207,6 @@ func itemText(v object.Value) string {
 func head(kind, dir string) []string {
 	file := "%-8s%24s%15s %s"
 	list := "%-24s %-28s %s"
-	job := "%-6s %-15s %s"
 	switch kind {
 	case "file":
 		return []string{
@@ -269,7 +269,10 @@ func head(kind, dir string) []string {
 			fmt.Sprintf(smbRow, "------", "----------", "-----------"),
 		}
 	case "job":
-		return []string{"", fmt.Sprintf(job, "Id", "Name", "State"), fmt.Sprintf(job, "--", "----", "-----")}
+		return []string{
+			"", fmt.Sprintf(jobRow, "Id", "Name", "PSJobTypeName", "State", "HasMoreData", "Location", "Command"),
+			fmt.Sprintf(jobRow, "--", "----", "-------------", "-----", "-----------", "--------", "-------"),
+		}
 	}
 
 	return systemHead(kind, dir)
@@ -451,7 +454,10 @@ func TableRow(o *object.Object) (line string, ok bool) {
 	case SMBKind:
 		return fmt.Sprintf(smbRow, p("status"), p("localpath"), p("remotepath")), true
 	case "job":
-		return fmt.Sprintf("%-6s %-15s %s", p("id"), p("name"), p("state")), true
+		v := func(name string) string { return object.Text(o.Value(name)) }
+		command := strings.Join(strings.Fields(v("command")), " ")
+		return fmt.Sprintf(jobRow, v("id"), shortened(v("name"), 15), v("psjobtypename"), v("state"), v("hasmoredata"),
+			v("location"), " "+shortened(command, 24)), true
 	}
 
 	return systemRow(o)

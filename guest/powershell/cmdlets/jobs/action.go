@@ -1,6 +1,9 @@
 package jobs
 
 import (
+	"time"
+
+	"mullion.dev/mullion/guest/powershell/clixml"
 	"mullion.dev/mullion/guest/powershell/events"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/session"
@@ -8,25 +11,41 @@ import (
 
 // action is the job of an event's action. It runs until its subscriber is unregistered.
 type action struct {
-	job  *events.Job
-	from *events.Subscriber
-	of   *events.Manager
+	job   *events.Job
+	from  *events.Subscriber
+	of    *events.Manager
+	shown *object.Object
 }
 
-func (a *action) ended() bool { return a.job.State() == "Stopped" }
+func (a *action) over() bool { return a.job.State() == "Stopped" }
+
+func (a *action) state() string { return a.job.State() }
 
 func (a *action) object() *object.Object {
-	o := object.New("job").Set("Id", int64(a.job.ID)).Set("Name", a.job.Name).Set("State", a.job.State())
-	o.Props["command"], o.Props["hasmoredata"] = a.job.Action.Words, len(a.job.Take(true)) > 0
-	return o
+	if a.shown == nil {
+		a.shown = object.New("job").Set("Id", int64(a.job.ID)).Set("Name", a.job.Name).Set("PSJobTypeName", "").
+			Set("State", property(func() object.Value { return a.job.State() })).
+			Set("HasMoreData", property(func() object.Value { return len(a.job.Take(true)) > 0 })).
+			Set("Location", "").Set("Command", a.job.Action.Words)
+		a.shown.Props["childjobs"] = []object.Value{}
+		a.shown.Props["instanceid"] = newIdentifier()
+	}
+	return a.shown
 }
 
-func (a *action) received(keep bool) []object.Value { return a.job.Take(keep) }
+func (a *action) received(keep bool) []message {
+	var all []message
+	for _, v := range a.job.Take(keep) {
+		all = append(all, message{clixml.Output, v})
+	}
+	return all
+}
 
-// await waits until the session ends, or until one of the actions that run meanwhile unregisters this one.
-func (a *action) await(s *session.State) error {
-	for !a.ended() {
-		if _, err := s.AwaitEvent(nil); err != nil {
+// await waits until the session ends, until one of the actions that run meanwhile unregisters this one, or until it is
+// late.
+func (a *action) await(s *session.State, late <-chan time.Time) error {
+	for !a.over() {
+		if rang, err := s.AwaitEvent(late); err != nil || !rang {
 			return err
 		}
 	}

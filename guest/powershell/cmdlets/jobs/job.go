@@ -1,96 +1,142 @@
 package jobs
 
 import (
-	"bytes"
+	"bufio"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf16"
 
+	"mullion.dev/mullion/guest/powershell/clixml"
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/session"
-	"mullion.dev/mullion/guest/powershell/words"
-	"mullion.dev/mullion/internal/base/lazyregexp"
 )
+
+// ServerMode is the argument with which a job's powershell.exe sends objects in place of showing them.
+const ServerMode = "-ServerMode"
+
+// message is what a job has sent: an object of one of its streams.
+type message struct {
+	from clixml.Stream
+	v    object.Value
+}
 
 // job is a script block that runs in a powershell.exe of its own, as in Windows PowerShell. It ends with the session.
 type job struct {
-	id   int
-	name string
-	cmd  *exec.Cmd
-	done chan struct{}
-	err  error
-	out  output
-	// stopped says that Stop-Job ended it.
-	stopped bool
+	id      int
+	name    string
+	command string
+	cmd     *exec.Cmd
+	begun   time.Time
+	done    chan struct{}
+	shown   *object.Object
+
+	mu       sync.Mutex
+	messages []message
+	ending   clixml.Stream       // how the script has said that it ended
+	reason   *object.ErrorRecord // why it failed
+	ended    time.Time
+	stopped  bool // by Stop-Job
 }
 
 // member is a job of the session: a program, or the action of an event.
 type member interface {
-	ended() bool
+	over() bool
+	state() string
 	object() *object.Object
 	// received returns what it has output, and forgets that unless it is kept.
-	received(keep bool) []object.Value
-	// await waits for its end.
-	await(s *session.State) error
+	received(keep bool) []message
+	// await waits for its end, or until it is late.
+	await(s *session.State, late <-chan time.Time) error
 	stop() error
 }
 
-func (j *job) received(keep bool) []object.Value {
-	var lines []object.Value
-	for line := range strings.Lines(j.out.take(keep, j.ended())) {
-		lines = append(lines, strings.TrimRight(line, "\r\n"))
-	}
-	return lines
-}
-
-func (j *job) await(s *session.State) error { return s.Await(j.done, nil) }
-
-func (j *job) stop() error {
-	j.stopped = true
-	if err := j.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+// run starts a job's program, which runs a script.
+func (j *job) run(in *session.State, script string) error {
+	j.cmd = exec.CommandContext(in.Context, in.Self, "-NonInteractive", "-NoProfile", ServerMode, "-EncodedCommand", encode(script))
+	j.cmd.Dir, j.cmd.Env = in.Dir, in.Environ()
+	out, err := j.cmd.StdoutPipe()
+	if err != nil {
 		return err
 	}
-	<-j.done
+	var said strings.Builder // by whoever does not know of objects
+	j.cmd.Stderr = &said
+	if err := j.cmd.Start(); err != nil {
+		return err
+	}
+
+	go func() {
+		j.read(out, in.System.Seals)
+		err := j.cmd.Wait()
+		j.end(err, said.String())
+		close(j.done)
+	}()
 	return nil
 }
 
-// output is what a job has printed and nobody has received.
-type output struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.text = append(o.text, p...)
-	return len(p), nil
-}
-
-// take returns the text, and forgets it unless it is kept. Of a job that runs, the last line may not be whole yet.
-func (o *output) take(keep bool, whole bool) string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	n := len(o.text)
-	if !whole {
-		n = bytes.LastIndexByte(o.text, '\n') + 1
+// read takes what the program sends, until it ends.
+func (j *job) read(out io.Reader, seals clixml.Sealer) {
+	lines := bufio.NewReader(out)
+	for {
+		line, err := lines.ReadString('\n')
+		if line != "" {
+			from, v, wrong := clixml.Received(line, seals)
+			if wrong != nil {
+				v = clixml.Record(&object.ErrorRecord{Message: wrong.Error()})
+			}
+			j.take(from, v)
+		}
+		if err != nil {
+			return
+		}
 	}
-	s := string(o.text[:n])
-	if !keep {
-		o.text = o.text[n:]
-	}
-	return s
 }
 
-// ended reports whether the job has ended.
-func (j *job) ended() bool {
+// take keeps what the program has sent.
+func (j *job) take(from clixml.Stream, v object.Value) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch from {
+	case clixml.Failed:
+		j.ending, j.reason = from, clixml.RecordOf(v)
+		j.messages = append(j.messages, message{clixml.Errors, v})
+	case clixml.Completed:
+		j.ending = from
+	default:
+		j.messages = append(j.messages, message{from, v})
+	}
+}
+
+// end notes that the program has ended. One that has not said how was killed, or could not read its script.
+func (j *job) end(err error, said string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.ended = time.Now()
+	if j.ending != "" || j.stopped {
+		return
+	}
+	if said = strings.TrimSpace(said); said == "" {
+		said = "it ended"
+		if err != nil {
+			said = err.Error()
+		}
+	}
+	j.ending = clixml.Failed
+	j.reason = &object.ErrorRecord{
+		Message: "The background process reported an error with the following message: " + said + ".", Class: object.RemoteException,
+		ID: "2100,PSSessionStateBroken", Category: "OpenError",
+	}
+	j.messages = append(j.messages, message{clixml.Errors, clixml.Record(j.reason)})
+}
+
+func (j *job) over() bool {
 	select {
 	case <-j.done:
 		return true
@@ -99,115 +145,76 @@ func (j *job) ended() bool {
 	}
 }
 
-func (j *job) object() *object.Object {
-	state := "Running"
+// state returns JobState.
+func (j *job) state() string {
+	over := j.over()
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	switch {
-	case !j.ended():
-	case j.err == nil:
-		state = "Completed"
+	case !over:
+		return "Running"
 	case j.stopped:
-		state = "Stopped"
-	default:
-		state = "Failed"
+		return "Stopped"
+	case j.ending == clixml.Failed:
+		return "Failed"
 	}
-	return object.New("job").Set("Id", int64(j.id)).Set("Name", j.name).Set("State", state)
+	return "Completed"
 }
 
+func (j *job) received(keep bool) []message {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	got := j.messages
+	if !keep {
+		j.messages = nil
+	}
+	return got
+}
+
+func (j *job) await(s *session.State, late <-chan time.Time) error { return s.Await(j.done, late) }
+
+func (j *job) stop() error {
+	j.mu.Lock()
+	j.stopped = true
+	j.mu.Unlock()
+	if err := j.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	<-j.done
+	return nil
+}
+
+// startJob runs a script block, or what a file has, in a process of its own
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/start-job).
 func startJob(c *cmdlet.Call) error {
 	b, ok := c.Values["scriptblock"].(*object.ScriptBlock)
+	if path := c.Text("filepath"); path != "" {
+		text, err := os.ReadFile(c.State.Path(path))
+		if err != nil {
+			return c.Fail(&object.Exception{
+				Class: object.NotFoundException, Category: object.ObjectNotFound, ID: "PathNotFound", Target: path,
+				Message: "Cannot find path '" + path + "' because it does not exist.",
+			})
+		}
+		b, ok = &object.ScriptBlock{Words: strings.TrimPrefix(string(text), "\uFEFF")}, true
+	}
 	if !ok {
 		return object.Thrown("Start-Job : a script block is missing.")
 	}
 
-	in, all := c.State, session.Keep[jobList](c.State)
+	all := session.Keep[jobList](c.State)
 	j := &job{
-		id:   all.next(),
-		name: c.Text("name"),
-		done: make(chan struct{}),
+		id: all.next(), name: c.Text("name"), command: b.Words, begun: time.Now(), done: make(chan struct{}),
 	}
 	if j.name == "" {
 		j.name = fmt.Sprintf("Job%d", j.id)
 	}
-
-	j.cmd = exec.CommandContext(in.Context, in.Self, "-NonInteractive", "-NoProfile", "-EncodedCommand", encode(jobText(c, b)))
-	j.cmd.Dir, j.cmd.Env = in.Dir, in.Environ()
-	j.cmd.Stdout, j.cmd.Stderr = &j.out, &j.out
-	if err := j.cmd.Start(); err != nil {
+	if err := j.run(c.State, jobText(c, b)); err != nil {
 		return c.Fail(err)
 	}
-	go func() {
-		j.err = j.cmd.Wait()
-		close(j.done)
-	}()
 
 	all.list = append(all.list, numbered{member: j, id: j.id})
 	return c.Out.Put(j.object())
-}
-
-// using matches the variables of the caller in a job's block.
-var using = lazyregexp.New(`(?i)\$using:(\w+)`)
-
-// jobText returns the script of a job: the variables of the caller that it uses, and its block with its arguments.
-func jobText(c *cmdlet.Call, b *object.ScriptBlock) string {
-	var text strings.Builder
-	seen := map[string]bool{}
-	for _, m := range using.FindAllStringSubmatch(b.Words, -1) {
-		if name := strings.ToLower(m[1]); !seen[name] {
-			seen[name] = true
-			v, _ := c.Scope.Drive("variable").Content(name)
-			text.WriteString("${" + name + "} = " + literal(v, 0) + "\n")
-		}
-	}
-
-	arguments := object.Items(c.Values["argumentlist"])
-	if len(arguments) == 0 && text.Len() == 0 {
-		return b.Words
-	}
-	text.WriteString("& {" + b.Words + "\n}")
-	for _, v := range arguments {
-		text.WriteString(" " + literal(v, 0))
-	}
-
-	return text.String()
-}
-
-// mostLiteral is how deep a value within values is written for a job.
-const mostLiteral = 10
-
-// literal returns a value as a script writes it: what is no text, number, list or table is its text.
-func literal(v object.Value, depth int) string {
-	quoted := func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
-	switch v := object.Plain(v).(type) {
-	case nil:
-		return "$null"
-	case bool:
-		return "$" + strings.ToLower(object.Text(v))
-	case int64, float64:
-		return "(" + object.Text(v) + ")"
-	case []object.Value:
-		if depth > mostLiteral {
-			break
-		}
-		var items []string
-		for _, item := range v {
-			items = append(items, literal(item, depth+1))
-		}
-		return "@(" + strings.Join(items, ", ") + ")"
-
-	case *object.Hashtable:
-		if depth > mostLiteral {
-			break
-		}
-
-		var items []string
-		for _, k := range v.Keys {
-			items = append(items, quoted(object.Text(k))+" = "+literal(v.Get(k), depth+1))
-		}
-
-		return "@{" + strings.Join(items, "; ") + "}"
-	}
-
-	return quoted(object.Text(v))
 }
 
 // jobList are those of a session.
@@ -222,169 +229,10 @@ type numbered struct {
 	id int
 }
 
-// selected returns the jobs that a cmdlet's parameters or input name.
-func selected(c *cmdlet.Call) []numbered {
-	ids := map[string]bool{}
-	for v := range object.Each(append(object.Items(c.Values["id"]), c.Input...)) {
-		if o, ok := v.(*object.Object); ok && o.Kind == "job" {
-			v = o.Props["id"]
-		}
-		ids[object.Text(v)] = true
-	}
-
-	var chosen []numbered
-	for _, j := range session.Keep[jobList](c.State).list {
-		if ids[fmt.Sprint(j.id)] || (len(ids) == 0 && !c.Piped) {
-			chosen = append(chosen, j)
-		}
-	}
-
-	return chosen
-}
-
-func getJob(c *cmdlet.Call) error {
-	for _, j := range selected(c) {
-		if err := c.Out.Put(j.object()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func waitJob(c *cmdlet.Call) error {
-	for _, j := range selected(c) {
-		if err := j.await(c.State); err != nil {
-			return err
-		}
-		if err := c.Out.Put(j.object()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // next returns the number of a new job; PowerShell counts a job and its child.
 func (j *jobList) next() int {
 	j.count++
 	return 2*j.count - 1
-}
-
-// receiveJob outputs what jobs have printed, line by line.
-func receiveJob(c *cmdlet.Call) error {
-	for _, j := range selected(c) {
-		if c.Flags["wait"] {
-			if err := j.await(c.State); err != nil {
-				return err
-			}
-		}
-
-		for _, v := range j.received(c.Flags["keep"]) {
-			if err := c.Out.Put(v); err != nil {
-				return err
-			}
-		}
-	}
-
-	return nil
-}
-
-func stopJob(c *cmdlet.Call) error {
-	for _, j := range selected(c) {
-		if j.ended() {
-			continue
-		}
-		if err := j.stop(); err != nil {
-			return c.Fail(err)
-		}
-	}
-	return nil
-}
-
-// removeJob forgets jobs that have ended, with -Force also others, which it stops.
-func removeJob(c *cmdlet.Call) error {
-	for _, j := range selected(c) {
-		if !j.ended() && !c.Flags["force"] {
-			err := words.Errorf("The command cannot remove the job with the job ID %d because the job is not finished. To remove "+
-				"the job, first stop the job, or use the Force parameter.", j.id)
-			if err := c.Fail(err); err != nil {
-				return err
-			}
-			continue
-		}
-
-		if err := stopJob(&cmdlet.Call{
-			Cmdlet: c.Cmdlet,
-			Scope:  c.Scope,
-			State:  c.State,
-			Values: map[string]object.Value{"id": int64(j.id)},
-		}); err != nil {
-			return err
-		}
-
-		all := session.Keep[jobList](c.State)
-		all.list = slices.DeleteFunc(all.list, func(other numbered) bool { return other == j })
-	}
-
-	return nil
-}
-
-// Cmdlets returns the cmdlets of this package.
-func Cmdlets() []cmdlet.Cmdlet {
-	ofJobs := func(c cmdlet.Cmdlet) cmdlet.Cmdlet {
-		c.Values = []string{"id"}
-		c.Positions = []string{"id"}
-		c.Also = map[string]string{"job": "id"}
-		c.Takes = "id"
-		c.Needs = []string{"id"}
-		return c
-	}
-
-	return append(eventCmdlets(), []cmdlet.Cmdlet{
-		{
-			Name:      "Start-Job",
-			Aliases:   []string{"sajb"},
-			Run:       startJob,
-			Values:    []string{"scriptblock", "name", "argumentlist"},
-			Also:      map[string]string{"args": "argumentlist"},
-			Positions: []string{"scriptblock"},
-			Needs:     []string{"scriptblock"},
-			About:     "a script block in a process of its own, which fails where its code is not 0",
-		},
-		{
-			Name:      "Get-Job",
-			Aliases:   []string{"gjb"},
-			About:     "the session's jobs",
-			Run:       getJob,
-			Values:    []string{"id"},
-			Positions: []string{"id"},
-		},
-		ofJobs(cmdlet.Cmdlet{
-			Name:    "Wait-Job",
-			Aliases: []string{"wjb"},
-			About:   "waits for jobs",
-			Run:     waitJob,
-		}),
-		ofJobs(cmdlet.Cmdlet{
-			Name:    "Receive-Job",
-			Aliases: []string{"rcjb"},
-			About:   "what jobs have printed, as lines of text",
-			Run:     receiveJob,
-			Flags:   []string{"wait", "keep"},
-		}),
-		ofJobs(cmdlet.Cmdlet{
-			Name:    "Stop-Job",
-			Aliases: []string{"spjb"},
-			About:   "ends jobs",
-			Run:     stopJob,
-		}),
-		ofJobs(cmdlet.Cmdlet{
-			Name:    "Remove-Job",
-			Aliases: []string{"rjb"},
-			About:   "forgets jobs that have ended",
-			Run:     removeJob,
-			Flags:   []string{"force"},
-		}),
-	}...)
 }
 
 // encode returns a script as -EncodedCommand takes it: base64 of UTF-16, the low byte first.

@@ -1,9 +1,6 @@
 package jobs
 
 import (
-	"crypto/rand"
-	"encoding/hex"
-	"fmt"
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
@@ -88,14 +85,6 @@ func register(c *cmdlet.Call, one *events.Subscriber, begin func(raise func(send
 		return nil
 	}
 	return c.Out.Put(job.object())
-}
-
-// newIdentifier makes the name of a subscriber that has none: a GUID.
-func newIdentifier() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // it never fails
-	h := hex.EncodeToString(b[:])
-	return fmt.Sprintf("%s-%s-%s-%s-%s", h[:8], h[8:12], h[12:16], h[16:20], h[20:])
 }
 
 // newEvent makes an event with a name.

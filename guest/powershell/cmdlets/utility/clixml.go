@@ -6,37 +6,10 @@ import (
 	"os"
 	"strings"
 
+	"mullion.dev/mullion/guest/powershell/clixml"
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
-)
-
-// The XML in which PowerShell keeps objects in files ([MS-PSRP] 2.2.5,
-// https://learn.microsoft.com/en-us/openspecs/windows_protocols/ms-psrp/). Numbers, texts, times and lists are read as
-// what they were; other objects as their properties alone, of a type whose name begins with Deserialized.
-
-// sealer seals the text of a password for a file, and opens it again.
-type sealer interface {
-	Seal(text string) (sealed string, err error)
-	Open(sealed string) (text string, err error)
-}
-
-// The elements that hold one value each, and those of lists, tables and objects.
-const (
-	textElement  = "S"
-	tableElement = "DCT"
-	listElement  = "LST"
-	clixmlRoot   = "Objs"
-	clixmlSpace  = "http://schemas.microsoft.com/powershell/2004/04"
-
-	// deserialized begins the name of the type of an object that was read.
-	deserialized = "Deserialized."
-)
-
-const (
-	arrayName  = "System.Object[]"
-	objectName = "System.Object"
-	customName = "System.Management.Automation.PSCustomObject"
 )
 
 // usualDepth is how deep objects are kept without -Depth.
@@ -64,7 +37,7 @@ func exportClixml(c *cmdlet.Call) error {
 	if v, given := c.Values[cmdlet.ObjectName]; given {
 		values = []object.Value{v}
 	}
-	text, err := writeClixml(values, int(depth), c.State.Newline, c.State.System.Seals)
+	text, err := clixml.Write(values, int(depth), c.State.Newline, c.State.System.Seals)
 	if err != nil {
 		return c.Fail(err)
 	}
@@ -104,7 +77,7 @@ func importClixml(c *cmdlet.Call) error {
 		if err != nil {
 			return err
 		}
-		values, err := readClixml(provider.FileText(data), c.State.System.Seals)
+		values, err := clixml.Read(provider.FileText(data), c.State.System.Seals)
 		if err != nil {
 			return c.Fail(object.Raise("System.Xml.XmlException", "Cannot read "+t.Full+": "+err.Error()+"."))
 		}

@@ -1,4 +1,4 @@
-package utility
+package clixml
 
 import (
 	"encoding/base64"
@@ -13,34 +13,34 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
-// mostClixml bounds how deep objects may be within each other in a file.
-const mostClixml = 100
+// deepest bounds how deep objects may be within each other in a file.
+const deepest = 100
 
-// clixmlElement is an element of a file.
-type clixmlElement struct {
+// node is an element of a file.
+type node struct {
 	kind, name, ref string
 	text            string
-	children        []*clixmlElement
+	children        []*node
 }
 
-// clixmlReader reads objects, and keeps those to which others may refer.
-type clixmlReader struct {
-	sealer  sealer
+// reader reads objects, and keeps those to which others may refer.
+type reader struct {
+	sealer  Sealer
 	objects map[string]object.Value
 	types   map[string][]string
 }
 
-// readClixml reads the objects of a file of Export-Clixml.
-func readClixml(text string, seals sealer) ([]object.Value, error) {
-	top, err := parseClixml(text)
+// Read reads the objects of a file of Export-Clixml.
+func Read(text string, seals Sealer) ([]object.Value, error) {
+	top, err := parse(text)
 	if err != nil {
 		return nil, err
 	}
-	if top.kind != clixmlRoot {
-		return nil, fmt.Errorf("the element %s is not %s: it is no file of Export-Clixml", top.kind, clixmlRoot)
+	if top.kind != rootElement {
+		return nil, fmt.Errorf("the element %s is not %s: it is no file of Export-Clixml", top.kind, rootElement)
 	}
 
-	r := &clixmlReader{
+	r := &reader{
 		sealer:  seals,
 		objects: map[string]object.Value{},
 		types:   map[string][]string{},
@@ -56,12 +56,12 @@ func readClixml(text string, seals sealer) ([]object.Value, error) {
 	return all, nil
 }
 
-// parseClixml reads the elements of a document.
-func parseClixml(text string) (*clixmlElement, error) {
+// parse reads the elements of a document.
+func parse(text string) (*node, error) {
 	d := xml.NewDecoder(strings.NewReader(strings.TrimPrefix(text, "\uFEFF")))
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // it is text already
-	var open []*clixmlElement
-	var top *clixmlElement
+	var open []*node
+	var top *node
 	for {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) && top != nil {
@@ -75,7 +75,7 @@ func parseClixml(text string) (*clixmlElement, error) {
 		case xml.StartElement:
 			e := startedElement(t)
 			switch {
-			case len(open) > mostClixml*2: // each object is two elements
+			case len(open) > deepest*2: // each object is two elements
 				return nil, errors.New("objects are nested too deep")
 			case len(open) > 0:
 				above := open[len(open)-1]
@@ -98,12 +98,12 @@ func parseClixml(text string) (*clixmlElement, error) {
 }
 
 // startedElement returns the element that begins.
-func startedElement(t xml.StartElement) *clixmlElement {
-	e := &clixmlElement{kind: t.Name.Local}
+func startedElement(t xml.StartElement) *node {
+	e := &node{kind: t.Name.Local}
 	for _, a := range t.Attr {
 		switch a.Name.Local {
 		case "N":
-			e.name = clixmlUnescaped(a.Value)
+			e.name = unescaped(a.Value)
 		case "RefId":
 			e.ref = a.Value
 		}
@@ -112,7 +112,7 @@ func startedElement(t xml.StartElement) *clixmlElement {
 }
 
 // value reads one value.
-func (r *clixmlReader) value(e *clixmlElement) (object.Value, error) {
+func (r *reader) value(e *node) (object.Value, error) {
 	switch e.kind {
 	case "Nil":
 		return nil, nil
@@ -153,11 +153,11 @@ func castNames() map[string]string {
 }
 
 // plain reads an element that is one value.
-func (r *clixmlReader) plain(e *clixmlElement) (object.Value, error) {
+func (r *reader) plain(e *node) (object.Value, error) {
 	text := strings.TrimSpace(e.text)
 	switch e.kind {
 	case textElement, "SBK":
-		return clixmlUnescaped(e.text), nil
+		return unescaped(e.text), nil
 	case "B":
 		return strconv.ParseBool(text)
 	case "I32":
@@ -190,11 +190,11 @@ func (r *clixmlReader) plain(e *clixmlElement) (object.Value, error) {
 	if !known {
 		return nil, errors.New("it is no element of Export-Clixml")
 	}
-	return dotnet.Converted(to, clixmlUnescaped(e.text))
+	return dotnet.Converted(to, unescaped(e.text))
 }
 
 // object reads an object: a list, a table, a value with a type, or properties.
-func (r *clixmlReader) object(e *clixmlElement) (object.Value, error) {
+func (r *reader) object(e *node) (object.Value, error) {
 	o := object.New(object.Custom)
 	types, shown := []string{}, ""
 	hasText := false
@@ -212,7 +212,7 @@ func (r *clixmlReader) object(e *clixmlElement) (object.Value, error) {
 		case "TNRef":
 			types = r.types[part.ref]
 		case "ToString":
-			shown, hasText = clixmlUnescaped(part.text), true
+			shown, hasText = unescaped(part.text), true
 		case "Props", "MS":
 			err = r.properties(o, part)
 		case listElement, "IE", "QUE", "STK":
@@ -270,16 +270,16 @@ func typedObject(o *object.Object, name, shown string, hasText bool, simple obje
 }
 
 // typesOf returns the names of types.
-func typesOf(e *clixmlElement) []string {
+func typesOf(e *node) []string {
 	var all []string
 	for _, t := range e.children {
-		all = append(all, clixmlUnescaped(t.text))
+		all = append(all, unescaped(t.text))
 	}
 	return all
 }
 
 // properties gives an object what an element has.
-func (r *clixmlReader) properties(o *object.Object, e *clixmlElement) error {
+func (r *reader) properties(o *object.Object, e *node) error {
 	for _, p := range e.children {
 		v, err := r.value(p)
 		if err != nil {
@@ -291,7 +291,7 @@ func (r *clixmlReader) properties(o *object.Object, e *clixmlElement) error {
 }
 
 // list reads a list, which is an ArrayList afterwards.
-func (r *clixmlReader) list(e *clixmlElement) (object.Value, error) {
+func (r *reader) list(e *node) (object.Value, error) {
 	l := &object.ArrayList{Items: []object.Value{}}
 	for _, item := range e.children {
 		v, err := r.value(item)
@@ -304,7 +304,7 @@ func (r *clixmlReader) list(e *clixmlElement) (object.Value, error) {
 }
 
 // table reads a table.
-func (r *clixmlReader) table(e *clixmlElement, types []string) (object.Value, error) {
+func (r *reader) table(e *node, types []string) (object.Value, error) {
 	t := object.NewTable(len(types) > 0 && strings.HasSuffix(types[0], "OrderedDictionary"))
 	for _, entry := range e.children {
 		var k, v object.Value

@@ -1,4 +1,4 @@
-package utility
+package clixml
 
 import (
 	"encoding/xml"
@@ -12,42 +12,42 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
-// clixmlWriter writes objects. An object that has been written is referred to by its number, and so are lists of types.
-type clixmlWriter struct {
+// writer writes objects. An object that has been written is referred to by its number, and so are lists of types.
+type writer struct {
 	b       strings.Builder
 	newline string
-	sealer  sealer
+	sealer  Sealer
 	written map[any]int
 	types   map[string]int
 	objects int
 }
 
-// writeClixml returns objects as a file of Export-Clixml has them. An object that is depth levels deep is its text
+// Write returns objects as a file of Export-Clixml has them. An object that is depth levels deep is its text
 // there.
-func writeClixml(values []object.Value, depth int, newline string, seals sealer) (string, error) {
-	w := &clixmlWriter{
+func Write(values []object.Value, depth int, newline string, seals Sealer) (string, error) {
+	w := &writer{
 		newline: newline, sealer: seals,
 		written: map[any]int{}, types: map[string]int{},
 	}
-	w.b.WriteString(`<` + clixmlRoot + ` Version="1.1.0.1" xmlns="` + clixmlSpace + `">`)
+	w.b.WriteString(`<` + rootElement + ` Version="1.1.0.1" xmlns="` + space + `">`)
 	for _, v := range values {
 		if err := w.value(v, "", depth, 1); err != nil {
 			return "", err
 		}
 	}
-	w.b.WriteString(newline + "</" + clixmlRoot + ">")
+	w.b.WriteString(newline + "</" + rootElement + ">")
 	return w.b.String(), nil
 }
 
 // line begins a line, as deep as it is.
-func (w *clixmlWriter) line(level int) { w.b.WriteString(w.newline + strings.Repeat("  ", level)) }
+func (w *writer) line(level int) { w.b.WriteString(w.newline + strings.Repeat("  ", level)) }
 
 // nameAttribute returns the attribute that names a property, or nothing.
 func nameAttribute(name string) string {
 	if name == "" {
 		return ""
 	}
-	return ` N="` + xmlText(clixmlEscaped(name)) + `"`
+	return ` N="` + xmlText(escaped(name)) + `"`
 }
 
 func xmlText(text string) string {
@@ -57,13 +57,13 @@ func xmlText(text string) string {
 }
 
 // element writes an element with a text.
-func (w *clixmlWriter) element(level int, kind, name, text string) {
+func (w *writer) element(level int, kind, name, text string) {
 	w.line(level)
 	w.b.WriteString("<" + kind + nameAttribute(name) + ">" + xmlText(text) + "</" + kind + ">")
 }
 
 // value writes one value, which may have a name.
-func (w *clixmlWriter) value(v object.Value, name string, depth, level int) error {
+func (w *writer) value(v object.Value, name string, depth, level int) error {
 	v = object.Plain(v)
 	if kind, text, simple := plainElement(v); simple {
 		w.element(level, kind, name, text)
@@ -88,7 +88,7 @@ func (w *clixmlWriter) value(v object.Value, name string, depth, level int) erro
 	}
 
 	if depth <= 0 {
-		w.element(level, textElement, name, clixmlEscaped(object.Text(v)))
+		w.element(level, textElement, name, escaped(object.Text(v)))
 		return nil
 	}
 	return w.object(v, name, depth, level)
@@ -98,7 +98,7 @@ func (w *clixmlWriter) value(v object.Value, name string, depth, level int) erro
 func plainElement(v object.Value) (kind, text string, is bool) {
 	switch v := v.(type) {
 	case string:
-		return textElement, clixmlEscaped(v), true
+		return textElement, escaped(v), true
 	case bool:
 		return "B", strconv.FormatBool(v), true
 	case int64:
@@ -111,7 +111,7 @@ func plainElement(v object.Value) (kind, text string, is bool) {
 	case object.DateTime:
 		return "DT", timeText(v.At), true
 	case *object.ScriptBlock:
-		return "SBK", clixmlEscaped(v.Words), true
+		return "SBK", escaped(v.Words), true
 	case *object.Instance:
 		return plainInstance(v)
 	}
@@ -128,7 +128,7 @@ func plainInstance(v *object.Instance) (kind, text string, is bool) {
 	case library.VersionName:
 		return "Version", object.Text(v), true
 	case "System.Uri":
-		return "URI", clixmlEscaped(object.Text(v)), true
+		return "URI", escaped(object.Text(v)), true
 	case object.CharName:
 		if units := object.Characters(object.Text(v)); len(units) == 1 {
 			return "C", strconv.Itoa(int(units[0])), true
@@ -138,7 +138,7 @@ func plainInstance(v *object.Instance) (kind, text string, is bool) {
 }
 
 // secret writes a password, sealed.
-func (w *clixmlWriter) secret(text, name string, level int) error {
+func (w *writer) secret(text, name string, level int) error {
 	sealed, err := w.sealer.Seal(text)
 	if err != nil {
 		return fmt.Errorf("seal a password: %w", err)
@@ -148,16 +148,16 @@ func (w *clixmlWriter) secret(text, name string, level int) error {
 }
 
 // enum writes a value of an enumeration.
-func (w *clixmlWriter) enum(v object.Enum, name string, level int) error {
+func (w *writer) enum(v object.Enum, name string, level int) error {
 	return w.whole(v, name, level, []string{v.Of.FullName(), "System.Enum", "System.ValueType", objectName}, func() error {
-		w.element(level+1, "ToString", "", clixmlEscaped(v.Text()))
+		w.element(level+1, "ToString", "", escaped(v.Text()))
 		w.element(level+1, "I32", "", strconv.FormatInt(v.N, 10))
 		return nil
 	})
 }
 
 // whole writes an object around what is in it, with the names of its types.
-func (w *clixmlWriter) whole(v any, name string, level int, types []string, within func() error) error {
+func (w *writer) whole(v any, name string, level int, types []string, within func() error) error {
 	w.line(level)
 	if known := sameObject(v); known != nil {
 		if number, is := w.written[known]; is {
@@ -179,7 +179,7 @@ func (w *clixmlWriter) whole(v any, name string, level int, types []string, with
 		w.types[list] = number
 		fmt.Fprintf(&w.b, `<TN RefId="%d">`, number)
 		for _, t := range types {
-			w.element(level+2, "T", "", clixmlEscaped(t))
+			w.element(level+2, "T", "", escaped(t))
 		}
 		w.line(level + 1)
 		w.b.WriteString("</TN>")
@@ -203,7 +203,7 @@ func sameObject(v any) any {
 }
 
 // container writes a list or a table.
-func (w *clixmlWriter) container(v object.Value, name string, depth, level int) error {
+func (w *writer) container(v object.Value, name string, depth, level int) error {
 	types := []string{object.TypeName(v), objectName}
 	if types[0] == arrayName {
 		types = []string{arrayName, "System.Array", objectName}
@@ -245,7 +245,7 @@ func (w *clixmlWriter) container(v object.Value, name string, depth, level int) 
 }
 
 // object writes an object by its properties: those that it has been given are its own, others its type's.
-func (w *clixmlWriter) object(v object.Value, name string, depth, level int) error {
+func (w *writer) object(v object.Value, name string, depth, level int) error {
 	o, is := v.(*object.Object)
 	types := []string{object.TypeName(v), objectName}
 	if is && ((o.Kind == object.Custom && o.Class == nil) || strings.HasPrefix(types[0], "a ")) {
@@ -256,7 +256,7 @@ func (w *clixmlWriter) object(v object.Value, name string, depth, level int) err
 		if types[0] == customName {
 			part = "MS"
 		} else {
-			w.element(level+1, "ToString", "", clixmlEscaped(object.Text(v)))
+			w.element(level+1, "ToString", "", escaped(object.Text(v)))
 		}
 
 		w.line(level + 1)

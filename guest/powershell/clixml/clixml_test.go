@@ -1,4 +1,4 @@
-package utility
+package clixml
 
 import (
 	"errors"
@@ -71,7 +71,7 @@ const windows = `<Objs Version="1.1.0.1" xmlns="http://schemas.microsoft.com/pow
 </Objs>`
 
 func TestReadOfWindows(t *testing.T) {
-	got, err := readClixml(windows, plainSeal{})
+	got, err := Read(windows, plainSeal{})
 	if err != nil || len(got) != 3 {
 		t.Fatalf("%v, %v", got, err)
 	}
@@ -115,7 +115,7 @@ func TestRefused(t *testing.T) {
 		`<Objs><Obj><TN><T>System.Management.Automation.PSCredential</T></TN><Props/></Obj></Objs>`: "no password",
 		"<Objs>" + deep: "nested too deep",
 	} {
-		if _, err := readClixml(text, plainSeal{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Read(text, plainSeal{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60s: %v, want %q", text, err, want)
 		}
 	}
@@ -125,8 +125,8 @@ func TestTexts(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain": "plain", "a\tb": "a_x0009_b", "_x0041_": "_x005F_x0041_", "_X": "_x005F_X", "_": "_", "😀": "_xD83D__xDE00_", "ü": "ü",
 	} {
-		if got := clixmlEscaped(text); got != want || clixmlUnescaped(got) != text {
-			t.Errorf("%q: %q and back %q, want %q", text, got, clixmlUnescaped(got), want)
+		if got := escaped(text); got != want || unescaped(got) != text {
+			t.Errorf("%q: %q and back %q, want %q", text, got, unescaped(got), want)
 		}
 	}
 	for d, want := range map[time.Duration]string{
@@ -153,18 +153,18 @@ func FuzzClixml(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, text string) {
-		values, err := readClixml(text, plainSeal{})
+		values, err := Read(text, plainSeal{})
 		if err != nil {
 			return
 		}
 
 		const depth = 4
-		once, err := writeClixml(values, depth, "\n", plainSeal{})
+		once, err := Write(values, depth, "\n", plainSeal{})
 		if err != nil {
 			t.Fatalf("%q is read and not written: %v", text, err)
 		}
 
-		again, err := readClixml(once, plainSeal{})
+		again, err := Read(once, plainSeal{})
 		if err != nil {
 			t.Fatalf("%q is written as %q, which is not read: %v", text, once, err)
 		}

@@ -1,4 +1,4 @@
-package utility
+package clixml
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
-// clixmlEscaped returns a text as it stands in an element: control characters, halves of pairs and what looks like an
+// escaped returns a text as it stands in an element: control characters, halves of pairs and what looks like an
 // escape are written as _xHHHH_ ([MS-PSRP] 2.2.5.3.2).
-func clixmlEscaped(text string) string {
+func escaped(text string) string {
 	units := utf16.Encode([]rune(text))
 	var b strings.Builder
 	for i, u := range units {
@@ -26,16 +26,16 @@ func clixmlEscaped(text string) string {
 	return b.String()
 }
 
-var clixmlEscape = lazyregexp.New(`_[xX][0-9A-Fa-f]{4}_`)
+var escapeForm = lazyregexp.New(`_[xX][0-9A-Fa-f]{4}_`)
 
-// clixmlUnescaped undoes escaped.
-func clixmlUnescaped(text string) string {
+// unescaped undoes escaped.
+func unescaped(text string) string {
 	if !strings.Contains(text, "_") {
 		return text
 	}
 	var units []uint16
 	for text != "" {
-		at := clixmlEscape.FindStringSubmatchIndex(text)
+		at := escapeForm.FindStringSubmatchIndex(text)
 		if at == nil {
 			break
 		}
