@@ -1,7 +1,6 @@
 package utility
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -236,118 +235,6 @@ func getAlias(c *cmdlet.Call) error {
 	return nil
 }
 
-// memberObject returns an object of Get-Member.
-func memberObject(of, name, kind, definition string) *object.Object {
-	return object.New("member").Set("TypeName", of).Set("Name", name).Set("MemberType", kind).
-		Set("Definition", definition)
-}
-
-// getMember lists the members of each type in its input.
-func getMember(c *cmdlet.Call) error {
-	var seen []string
-	for _, v := range c.Items(cmdlet.ObjectName) {
-		of := object.TypeName(v)
-		if slices.Contains(seen, of) {
-			continue
-		}
-
-		seen = append(seen, of)
-		for _, m := range membersOf(v) {
-			kind := strings.ToLower(c.Text("membertype"))
-			if kind != "" && kind != "all" && kind != strings.ToLower(object.Text(m.Props["membertype"])) &&
-				(kind != "properties" || m.Props["membertype"] == "Method") {
-				continue
-			}
-
-			wanted := c.Values["name"] == nil
-			for name := range object.Each(c.Values["name"]) {
-				re, err := pattern.Wildcard(object.Text(name))
-				if err != nil {
-					return err
-				}
-				wanted = wanted || re.MatchString(object.Text(m.Props["name"]))
-			}
-			if !wanted {
-				continue
-			}
-
-			if err := c.Out.Put(m); err != nil {
-				return err
-			}
-		}
-	}
-
-	if len(seen) == 0 {
-		return c.Fail(words.Errorf("You must specify an object for the Get-Member cmdlet."))
-	}
-	return nil
-}
-
-// membersOf returns the methods and properties of an object, each by name.
-func membersOf(v object.Value) []*object.Object {
-	of := object.TypeName(v)
-	var methods, properties []*object.Object
-	for _, class := range []*object.Class{object.ClassOf(v), object.EveryClass()} {
-		if class == nil {
-			continue
-		}
-		for _, m := range class.Methods {
-			if !slices.ContainsFunc(methods, func(o *object.Object) bool { return o.Props["name"] == m.Name }) {
-				methods = append(methods, memberObject(of, m.Name, "Method", m.Name+arity(m)))
-			}
-		}
-	}
-
-	kind := "Property"
-	if o, ok := v.(*object.Object); ok && o.Kind == object.Custom {
-		kind = "NoteProperty"
-	}
-
-	for _, name := range object.PropertyNames(v) {
-		got, err := object.Property(v, strings.ToLower(name))
-		if err != nil {
-			got = nil // its type is not known then
-		}
-		definition := shortType(got) + " " + name
-		if kind == "NoteProperty" {
-			definition += "=" + object.Text(got)
-		}
-		properties = append(properties, memberObject(of, name, kind, definition))
-	}
-
-	for _, members := range [][]*object.Object{methods, properties} {
-		slices.SortFunc(members, func(a, b *object.Object) int {
-			return strings.Compare(strings.ToLower(object.Text(a.Props["name"])),
-				strings.ToLower(object.Text(b.Props["name"])))
-		})
-	}
-
-	return append(methods, properties...)
-}
-
-// shortType returns a type as Get-Member writes it: PowerShell's own names for what has one.
-func shortType(v object.Value) string {
-	name := object.TypeName(v)
-	if short, ok := map[string]string{
-		"System.String": "string", "System.Int32": "int", "System.Int64": "long", "System.Boolean": "bool",
-		"System.Double": "double", "System.DateTime": "datetime", "System.Void": "System.Object",
-	}[name]; ok {
-		return short
-	}
-	return name
-}
-
-// arity returns the number of arguments that a method takes here.
-func arity(r object.Method) string {
-	switch {
-	case r.Most == 0:
-		return "()"
-	case r.Least == r.Most:
-		return fmt.Sprintf("(%d)", r.Least)
-	}
-	return fmt.Sprintf("(%d..%d)", r.Least, r.Most)
-}
-
 func clearHost(c *cmdlet.Call) error {
 	c.Scope.Settle()
 	if err := c.State.System.Clear(c.State.Stdout); err != nil {
@@ -473,17 +360,8 @@ func commandCmdlets() []cmdlet.Cmdlet {
 			Values:  []string{"parameter"},
 			Flags:   []string{"full", "detailed", "examples", "online"},
 		}),
-		{
-			Name:      "Get-Member",
-			Aliases:   []string{"gm"},
-			About:     "the properties and methods of objects; of a method the number of its arguments",
-			Run:       getMember,
-			Values:    []string{"name", "membertype", cmdlet.ObjectName},
-			Positions: []string{"name"},
-			Takes:     cmdlet.ObjectName,
-			Needs:     []string{cmdlet.ObjectName},
-			Allowed:   map[string][]string{"membertype": {"method", "property", "noteproperty", "properties", "all"}},
-		},
+		getMemberCmdlet(),
+		getVerbCmdlet(),
 		{Name: "Clear-Host", Aliases: []string{"clear", "cls"}, About: "clears the screen", Run: clearHost},
 		{
 			Name:      "Get-Random",
