@@ -66,6 +66,17 @@ func stageWMI(_ context.Context, namespace, query string) ([]system.WMIObject, e
 				Props: []any{"http://support.test/1", "KB5001", "Security Update", `NT AUTHORITY\SYSTEM`, booted},
 			},
 		}, nil
+	case query == "SELECT * FROM Win32_BIOS":
+		return []system.WMIObject{{
+			Class: "Win32_BIOS", Names: []string{"SMBIOSBIOSVersion", "Manufacturer", "Name", "SerialNumber", "Version", "Caption"},
+			Props: []any{"Wine", "The Wine Project", "Default System BIOS", "0", "WINE   - 1", "x"},
+		}}, nil
+	case query == "SELECT * FROM Win32_Service":
+		names := []string{"Name", "ProcessId", "StartMode", "State", "Status", "ExitCode", "PathName"}
+		return []system.WMIObject{
+			{Class: "Win32_Service", Names: names, Props: []any{"kubelet", int64(12), "Auto", "Running", "OK", int64(0), `C:\k\kubelet.exe`}},
+			{Class: "Win32_Service", Names: names, Props: []any{"spooler", int64(0), "Disabled", "Stopped", "OK", int64(1077), nil}},
+		}, nil
 	case query == "SELECT * FROM Win32_ComputerSystemProduct":
 		return []system.WMIObject{{
 			Class: "Win32_ComputerSystemProduct", Names: []string{"Name", "UUID"},

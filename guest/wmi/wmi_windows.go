@@ -111,7 +111,8 @@ func Ask(namespace, query string) (found []Object, err error) {
 	}
 	defer locator.Release()
 	var services, objects *ole.IUnknown
-	where, what, language := ole.SysAllocString(namespace), ole.SysAllocString(query), ole.SysAllocString("WQL")
+	ask, wanted, adds := Whole(query)
+	where, what, language := ole.SysAllocString(namespace), ole.SysAllocString(ask), ole.SysAllocString("WQL")
 	for _, s := range []*int16{where, what, language} {
 		defer func() { err = errors.Join(err, ole.SysFreeString(s)) }()
 	}
@@ -130,7 +131,7 @@ func Ask(namespace, query string) (found []Object, err error) {
 
 	defer objects.Release()
 
-	machine := thisMachine()
+	machine, facts := thisMachine(), theseFacts()
 	for {
 		var one *ole.IUnknown
 		var count uint32
@@ -153,6 +154,9 @@ func Ask(namespace, query string) (found []Object, err error) {
 			return nil, err
 		}
 		Correct(o, machine)
+		if adds {
+			o = facts.Complete(o, wanted)
+		}
 		found = append(found, o)
 	}
 }

@@ -360,7 +360,10 @@ func (f *Formatter) row(o *object.Object) error {
 	if f.kind != o.Kind || f.dir != dir {
 		f.End()
 		f.kind, f.dir = o.Kind, dir
-		if n := len(o.Names); !hasTable && n > 0 && n <= mostColumns {
+		switch n := len(o.Names); {
+		case o.View != nil && o.View.Table:
+			f.grid = &Grid{Names: o.View.Names}
+		case !hasTable && o.View == nil && n > 0 && n <= mostColumns:
 			f.grid = &Grid{Names: o.Names}
 		}
 
@@ -387,6 +390,9 @@ func (f *Formatter) row(o *object.Object) error {
 
 // commonOf returns what the rows of a table have in common.
 func commonOf(o *object.Object) string {
+	if o.View != nil {
+		return strings.Join(o.View.Names, ",")
+	}
 	name := "directoryname"
 	switch o.Kind {
 	case "member":
@@ -537,13 +543,17 @@ func listValue(v object.Value) string {
 
 // list shows an object's properties below each other.
 func (f *Formatter) list(o *object.Object) error {
+	names := o.Names
+	if o.View != nil {
+		names = o.View.Names
+	}
 	width := 0
-	for _, name := range o.Names {
+	for _, name := range names {
 		width = max(width, len(name))
 	}
 
 	lines := []string{""}
-	for _, name := range o.Names {
+	for _, name := range names {
 		lines = append(lines, fmt.Sprintf("%-*s : %s", width, name, listValue(o.Value(name))))
 	}
 

@@ -19,6 +19,14 @@ type Object struct {
 	// Class gives the class of its methods; nil: it has none. shown is its text; nil: that of its properties.
 	Class func() *Class
 	Shown func(o *Object) string
+	// View is how it is shown where nobody says how; nil: by its kind, or with all its properties.
+	View *View
+}
+
+// View are the properties that are shown of an object, as a row of a table or as a list.
+type View struct {
+	Names []string
+	Table bool
 }
 
 // New returns an object of a kind, without properties.

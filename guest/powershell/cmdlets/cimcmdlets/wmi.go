@@ -84,6 +84,7 @@ func getInstances(c *cmdlet.Call) error {
 
 		o.Props["pscomputername"] = c.State.Env["COMPUTERNAME"]
 		o.Props["cimclassname"], o.Props["__class"] = one.Class, one.Class
+		o.View = viewOf(o, one.Class, c.Name == "Get-WmiObject")
 		if err := c.Out.Put(o); err != nil {
 			return err
 		}
@@ -182,7 +183,7 @@ func Cmdlets() []cmdlet.Cmdlet {
 		of(cmdlet.Cmdlet{
 			Name:    "Get-CimInstance",
 			Aliases: []string{"gcim"},
-			About:   "instances of the classes of WMI that Wine has; no methods, no other computers",
+			About:   "instances of the classes of WMI that Wine has, of services, processes and others with what else is known; no methods, no other computers",
 		}),
 		of(cmdlet.Cmdlet{
 			Name:    "Get-WmiObject",
