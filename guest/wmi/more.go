@@ -1,6 +1,8 @@
 package wmi
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -136,8 +138,8 @@ func renamed() map[string]string {
 	}
 }
 
-// Complete adds to an object what is known without WMI. wanted are the properties that are asked for; nil: all.
-func (f Facts) Complete(o Object, wanted []string) Object {
+// Complete adds to an object what is known without WMI.
+func (f Facts) Complete(o Object) Object {
 	for i, name := range o.Names {
 		if right, wrong := renamed()[name]; wrong {
 			o.Names[i] = right
@@ -152,10 +154,14 @@ func (f Facts) Complete(o Object, wanted []string) Object {
 			o.Props[i] = p.value
 		}
 	}
+	return o
+}
+
+// Only returns the object with some of its properties; nil: with all.
+func (o Object) Only(wanted []string) Object {
 	if wanted == nil {
 		return o
 	}
-
 	only := Object{Class: o.Class}
 	for _, name := range wanted {
 		i := slices.IndexFunc(o.Names, func(n string) bool { return strings.EqualFold(n, name) })
@@ -169,15 +175,31 @@ func (f Facts) Complete(o Object, wanted []string) Object {
 // selection matches a query of properties by their names.
 var selection = lazyregexp.New(`(?is)^\s*SELECT\s+(.*?)(\s+FROM\s+([A-Z_0-9]+)\b.*)$`)
 
-// Whole returns the query that Wine is asked in place of one, and the properties that are wanted of its answer. One that
-// asks for a property that only Facts knows is one for all; wanted is nil if all are.
-func Whole(query string) (ask string, wanted []string, adds bool) {
+// Question is what Wine is asked in place of a query, and what becomes of its answer.
+type Question struct {
+	Ask    string
+	Wanted []string // the properties; nil: all of them
+	Adds   bool     // what Facts knows is added
+	where  *comparison
+}
+
+// comparison is a condition of one property, which only the whole object meets or does not.
+type comparison struct {
+	name, operator, value string
+}
+
+// compared matches a query whose condition is one comparison.
+var compared = lazyregexp.New(`(?is)^(\s+FROM\s+[A-Z_0-9]+)\s+WHERE\s+([A-Z_0-9]+)\s*(=|<>|!=|\s+LIKE\s+)\s*('[^']*'|"[^"]*"|[A-Z0-9_.-]+)\s*$`)
+
+// corrected are the properties of which Wine says another thing than the machine, and which conditions are made of.
+func corrected() []string { return []string{"IPEnabled", "DHCPEnabled"} }
+
+// Whole returns what Wine is asked in place of a query. One that asks for a property that only Facts knows is one for
+// all; a condition that is one comparison of such a property is looked at here.
+func Whole(query string) Question {
 	m := selection.FindStringSubmatch(query)
 	if m == nil {
-		return query, nil, false
-	}
-	if strings.TrimSpace(m[1]) == "*" {
-		return query, nil, true
+		return Question{Ask: query}
 	}
 
 	nothing := Facts{
@@ -185,14 +207,55 @@ func Whole(query string) (ask string, wanted []string, adds bool) {
 		Process:   func(uint32) (winproc.Detail, bool) { return winproc.Detail{}, true },
 		Processes: func() int { return 0 },
 	}
-	known := nothing.more(Object{Class: m[3]})
-	for name := range strings.SplitSeq(m[1], ",") {
-		name = strings.TrimSpace(name)
-		wanted = append(wanted, name)
-		adds = adds || slices.ContainsFunc(known, func(p property) bool { return strings.EqualFold(p.name, name) })
+	known := corrected()
+	for _, p := range nothing.more(Object{Class: m[3]}) {
+		known = append(known, p.name)
 	}
-	if !adds {
-		return query, nil, false
+	ours := func(name string) bool {
+		return slices.ContainsFunc(known, func(n string) bool { return strings.EqualFold(n, name) })
 	}
-	return "SELECT *" + m[2], wanted, true
+
+	q := Question{Adds: strings.TrimSpace(m[1]) == "*"}
+	rest := m[2]
+	if c := compared.FindStringSubmatch(rest); c != nil && ours(c[2]) {
+		q.where = &comparison{c[2], strings.ToLower(strings.TrimSpace(c[3])), strings.ReplaceAll(strings.Trim(c[4], `'"`), `\\`, `\`)}
+		rest = c[1]
+	}
+	if !q.Adds {
+		for name := range strings.SplitSeq(m[1], ",") {
+			name = strings.TrimSpace(name)
+			q.Wanted = append(q.Wanted, name)
+			q.Adds = q.Adds || ours(name)
+		}
+	}
+	if !q.Adds && q.where == nil {
+		return Question{Ask: query}
+	}
+	q.Ask, q.Adds = "SELECT *"+rest, true
+	return q
+}
+
+// Meets reports whether an object with all its properties is one that is asked for.
+func (q Question) Meets(o Object) bool {
+	if q.where == nil {
+		return true
+	}
+	text := ""
+	if v := o.Value(q.where.name); v != nil {
+		text = fmt.Sprint(v)
+	}
+	switch q.where.operator {
+	case "=":
+		return strings.EqualFold(text, q.where.value)
+	case "like":
+		return likeForm(q.where.value).MatchString(text)
+	}
+	return !strings.EqualFold(text, q.where.value)
+}
+
+// likeForm returns the pattern of LIKE: % is any text, _ any character
+// (https://learn.microsoft.com/windows/win32/wmisdk/like-operator); its sets in brackets are texts here.
+func likeForm(pattern string) *regexp.Regexp {
+	form := strings.NewReplacer("%", ".*", "_", ".").Replace(regexp.QuoteMeta(pattern))
+	return regexp.MustCompile("(?is)^" + form + "$")
 }

@@ -111,8 +111,8 @@ func Ask(namespace, query string) (found []Object, err error) {
 	}
 	defer locator.Release()
 	var services, objects *ole.IUnknown
-	ask, wanted, adds := Whole(query)
-	where, what, language := ole.SysAllocString(namespace), ole.SysAllocString(ask), ole.SysAllocString("WQL")
+	question := Whole(query)
+	where, what, language := ole.SysAllocString(namespace), ole.SysAllocString(question.Ask), ole.SysAllocString("WQL")
 	for _, s := range []*int16{where, what, language} {
 		defer func() { err = errors.Join(err, ole.SysFreeString(s)) }()
 	}
@@ -132,6 +132,7 @@ func Ask(namespace, query string) (found []Object, err error) {
 	defer objects.Release()
 
 	machine, facts := thisMachine(), theseFacts()
+	rejected := false // an object, by a condition: there is such a class
 	for {
 		var one *ole.IUnknown
 		var count uint32
@@ -141,7 +142,7 @@ func Ask(namespace, query string) (found []Object, err error) {
 			return nil, err
 		}
 
-		if count == 0 && found == nil { // Wine finds nothing of a class that is not there
+		if count == 0 && found == nil && !rejected { // Wine finds nothing of a class that is not there
 			return nil, knownClass(services, query)
 		}
 		if count == 0 {
@@ -154,8 +155,13 @@ func Ask(namespace, query string) (found []Object, err error) {
 			return nil, err
 		}
 		Correct(o, machine)
-		if adds {
-			o = facts.Complete(o, wanted)
+		if question.Adds {
+			whole := facts.Complete(o)
+			if !question.Meets(whole) {
+				rejected = true
+				continue
+			}
+			o = whole.Only(question.Wanted)
 		}
 		found = append(found, o)
 	}

@@ -2,7 +2,9 @@ package volume
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -85,7 +87,15 @@ func setLabel(e program.Env, sys System, root, text string) int {
 		e.Complain("Cannot change label. This volume label is not valid.\r\nThe volume label syntax is incorrect.")
 		return exitFailed
 	}
-	if err := sys.SetLabel(root, text); err != nil {
+	before, _ := sys.Volume(root) // it was asked before
+	err := sys.SetLabel(root, text)
+	if err == nil {
+		// without its mount manager Wine takes a label that nobody is shown
+		if v, wrong := sys.Volume(root); wrong != nil || v.Label != text {
+			err = errors.Join(fs.ErrPermission, sys.SetLabel(root, before.Label))
+		}
+	}
+	if err != nil {
 		e.Complain("Cannot change label. %s", words(err))
 		return exitFailed
 	}

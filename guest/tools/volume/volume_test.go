@@ -19,6 +19,8 @@ type fake struct {
 	volume  Volume
 	missing bool
 	locked  error
+	deaf    bool // it takes a label, and shows none
+	set     []string
 }
 
 func (f *fake) Volume(root string) (Volume, error) {
@@ -29,7 +31,8 @@ func (f *fake) Volume(root string) (Volume, error) {
 }
 
 func (f *fake) SetLabel(_, label string) error {
-	if f.locked == nil {
+	f.set = append(f.set, label)
+	if f.locked == nil && !f.deaf {
 		f.volume.Label = label
 	}
 	return f.locked
@@ -130,8 +133,16 @@ func TestLabel(t *testing.T) {
 	locked := one()
 	locked.locked = fs.ErrPermission
 	got := programtest.Run("", func(e program.Env) int { return Label(e, locked, []string{"Data"}) })
-	if want := (programtest.Result{Code: 1, Err: "Cannot change label. Access is denied.\n"}); got != want {
+	want := programtest.Result{Code: 1, Err: "Cannot change label. Access is denied.\n"}
+	if got != want {
 		t.Errorf("a volume that may not be changed: %+v", got)
+	}
+
+	deaf := one()
+	deaf.deaf = true
+	got = programtest.Run("", func(e program.Env) int { return Label(e, deaf, []string{"Data"}) })
+	if diff := cmp.Diff([]string{"Data", "System"}, deaf.set); got != want || diff != "" {
+		t.Errorf("a volume that takes a label and shows another one: %+v, set to %q", got, deaf.set)
 	}
 }
 
