@@ -25,6 +25,32 @@ type Grid struct {
 	right  []bool           // columns of numbers
 	Wrap   bool             // long values go on in the next line; otherwise they are cut
 	Bare   bool             // no heading
+	// Columns are how the columns are shown, as far as somebody has said it; nil: nobody has.
+	Columns []Column
+}
+
+// Side is where the cells of a column stand in it.
+type Side string
+
+// The sides.
+const (
+	Left   Side = "left"
+	Center Side = "center"
+	Right  Side = "right"
+)
+
+// Column is how a column is shown. What is not said follows from its values.
+type Column struct {
+	Side  Side
+	Width int
+}
+
+// column returns what is said of a column.
+func (g *Grid) column(i int) Column {
+	if i < len(g.Columns) {
+		return g.Columns[i]
+	}
+	return Column{}
 }
 
 // add takes a row. It shows it if the columns are known already, or the first row came some time ago.
@@ -99,6 +125,11 @@ func (g *Grid) measure(screen int) {
 		}
 
 		g.right[i] = numbers > 0 && numbers == len(g.Rows)
+		said := g.column(i)
+		g.right[i] = said.Side == Right || (g.right[i] && said.Side == "")
+		if said.Width > 0 {
+			g.widths[i] = said.Width
+		}
 	}
 
 	for total := 0; ; {
@@ -133,6 +164,9 @@ func (g *Grid) lines(cells []string) []string {
 				part = parts[i][n]
 			}
 			width := g.widths[i]
+			if g.column(i).Side == Center {
+				part = strings.Repeat(" ", max(0, (width-len([]rune(part)))/2)) + part
+			}
 			if !g.right[i] {
 				width = -width
 			}

@@ -343,8 +343,8 @@ func newItem(c *cmdlet.Call) error {
 		switch {
 		case there && !c.Flags["force"]:
 			return words.Errorf("An item with the specified name %s already exists.", t.Full)
-		case kind == symbolicLink:
-			err = newLink(c, t.Full, object.Text(value))
+		case kind == symbolicLink, kind == junctionLink, kind == hardLink:
+			err = newLink(c, kind, t.Full, object.Text(value))
 		case kind == "directory": // with -Force an existing folder is no error
 			err = os.MkdirAll(t.Full, 0o755)
 		default:

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"mullion.dev/mullion/guest/junction"
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/format"
 	"mullion.dev/mullion/guest/powershell/object"
@@ -198,9 +199,15 @@ func outFile(c *cmdlet.Call) error {
 // symbolicLink is the kind of New-Item that makes one.
 const symbolicLink = "symboliclink"
 
-// newLink makes a symbolic link to a file or folder, which has to be there. With -Force it takes the place of an empty
+// The other kinds of links that New-Item makes.
+const (
+	junctionLink = "junction"
+	hardLink     = "hardlink"
+)
+
+// newLink makes a link of a kind to a file or folder, which has to be there. With -Force it takes the place of an empty
 // folder or a file.
-func newLink(c *cmdlet.Call, path, to string) error {
+func newLink(c *cmdlet.Call, kind, path, to string) error {
 	if to == "" {
 		return object.Thrown("%s : Cannot bind argument to parameter 'Value' because it is an empty string.", c.Name)
 	}
@@ -209,7 +216,8 @@ func newLink(c *cmdlet.Call, path, to string) error {
 		full = filepath.Join(filepath.Dir(path), to)
 	}
 
-	if _, err := os.Stat(full); err != nil {
+	info, err := os.Stat(full)
+	if err != nil {
 		return words.Errorf("Cannot find path '%s' because it does not exist.", to)
 	}
 	if c.Flags["force"] {
@@ -218,5 +226,17 @@ func newLink(c *cmdlet.Call, path, to string) error {
 		}
 	}
 
+	switch kind {
+	case junctionLink:
+		if !info.IsDir() {
+			return words.Errorf("Cannot create a junction to '%s', which is no folder.", to)
+		}
+		return junction.Make(path, filepath.Clean(full))
+	case hardLink:
+		if info.IsDir() {
+			return words.Errorf("A file is required for the operation. The item '%s' is not a file.", to)
+		}
+		return os.Link(full, path)
+	}
 	return os.Symlink(strings.TrimRight(to, `/\`), path)
 }

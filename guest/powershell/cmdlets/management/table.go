@@ -162,7 +162,7 @@ func itemCmdlets() []cmdlet.Cmdlet {
 			Name:      "New-Item",
 			Keys:      []string{"name", "itemtype", "type", "value", "force"},
 			Aliases:   []string{"ni"},
-			About:     "a new file, folder or symbolic link, or a key of the registry; no junctions and no hard links",
+			About:     "a new file, folder, symbolic link, junction or hard link, or a key of the registry",
 			Run:       newItem,
 			Values:    []string{cmdlet.PathName, "name", "itemtype", "type", "value"},
 			Also:      map[string]string{"target": "value"},
@@ -171,7 +171,7 @@ func itemCmdlets() []cmdlet.Cmdlet {
 			Takes:     "value",
 			Needs:     []string{cmdlet.PathName + "|name"},
 			Allowed: map[string][]string{
-				"itemtype": {"file", "directory", symbolicLink}, "type": {"file", "directory", symbolicLink},
+				"itemtype": {"file", "directory", symbolicLink, junctionLink, hardLink}, "type": {"file", "directory", symbolicLink, junctionLink, hardLink},
 			},
 		},
 		{

@@ -1,6 +1,7 @@
 package utility
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -75,7 +76,18 @@ func formatTable(c *cmdlet.Call) error {
 		return c.Out.Put(d)
 	}
 
+	grouped := grouping(c)
 	for _, item := range shown(c) {
+		heading, differs, err := grouped(item)
+		if err != nil {
+			return err
+		}
+		if differs {
+			if err := errors.Join(end(), c.Out.Put(&format.Display{Lines: heading})); err != nil {
+				return err
+			}
+		}
+
 		whole, err := hasOwnTable(c, item)
 		if err != nil {
 			return err
@@ -101,7 +113,7 @@ func formatTable(c *cmdlet.Call) error {
 
 			g = &format.Grid{Wrap: c.Flags["wrap"], Bare: c.Flags["hidetableheaders"]}
 			for _, k := range keys {
-				g.Names = append(g.Names, k.name)
+				g.Names, g.Columns = append(g.Names, k.name), append(g.Columns, k.column)
 			}
 		}
 
@@ -149,11 +161,40 @@ func columns(c *cmdlet.Call, item object.Value) ([]key, error) {
 	if c.Values["property"] != nil {
 		return keysFor(c, item)
 	}
+	names := object.PropertyNames(item)
+	if o, is := item.(*object.Object); is && o.View != nil {
+		names = o.View.Names
+	}
 	var all []key
-	for _, name := range object.PropertyNames(item) {
+	for _, name := range names {
 		all = append(all, key{name: name, property: name})
 	}
 	return all, nil
+}
+
+// grouping returns what tells for each object whether it begins a group of -GroupBy, and the group's heading.
+func grouping(c *cmdlet.Call) func(item object.Value) (heading []string, differs bool, err error) {
+	by, given := c.Values["groupby"]
+	first, last := true, ""
+	return func(item object.Value) ([]string, bool, error) {
+		if !given {
+			return nil, false, nil
+		}
+		k, err := sortKey(c, by)
+		if err != nil {
+			return nil, false, err
+		}
+		row, err := cells(c, []key{k}, item)
+		if err != nil {
+			return nil, false, err
+		}
+		text := object.Text(row[0])
+		if !first && text == last {
+			return nil, false, nil
+		}
+		first, last = false, text
+		return []string{"", "   " + k.name + ": " + text}, true, nil
+	}
 }
 
 // cells returns an object's values for the keys. A property that it does not have is $null.
@@ -173,6 +214,11 @@ func cells(c *cmdlet.Call, keys []key, item object.Value) ([]object.Value, error
 		if err != nil {
 			return nil, err
 		}
+		if k.shape != "" && v != nil {
+			if v, err = object.Composite("{0:"+k.shape+"}", []object.Value{v}); err != nil {
+				return nil, err
+			}
+		}
 		row[i] = v
 	}
 
@@ -191,7 +237,18 @@ func formatList(c *cmdlet.Call) error {
 		return c.Out.Put(made)
 	}
 
+	grouped := grouping(c)
 	for _, item := range shown(c) {
+		heading, differs, err := grouped(item)
+		if err != nil {
+			return err
+		}
+		if differs {
+			if err := errors.Join(end(), c.Out.Put(&format.Display{Lines: heading})); err != nil {
+				return err
+			}
+		}
+
 		if format.Itself(item) && c.Values["property"] == nil {
 			if err := end(); err != nil {
 				return err
@@ -230,7 +287,7 @@ func formatCmdlets() []cmdlet.Cmdlet {
 			About:     about,
 			Run:       run,
 			Flags:     flags,
-			Values:    []string{"property", cmdlet.ObjectName},
+			Values:    []string{"property", "groupby", cmdlet.ObjectName},
 			Positions: []string{"property"},
 			Takes:     cmdlet.ObjectName,
 			Needs:     []string{cmdlet.ObjectName},

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/format"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/operator"
 	"mullion.dev/mullion/guest/powershell/provider"
@@ -17,6 +18,8 @@ type key struct {
 	property   string // the one that it is taken from, or
 	block      *object.ScriptBlock
 	descending bool
+	column     format.Column
+	shape      string // a format of .NET for what is shown
 }
 
 // keys reads the parameter -Property: names, blocks, and hash tables with Name, Expression and Descending.
@@ -70,6 +73,11 @@ func (k *key) read(t *object.Hashtable) error {
 		case strings.HasPrefix("descending", low):
 			k.descending = object.Truth(v)
 			continue
+		case low == "align", low == "alignment", low == "width", low == "formatstring":
+			if err := k.shown(low, v); err != nil {
+				return err
+			}
+			continue
 		case strings.HasPrefix("ascending", low):
 			k.descending = !object.Truth(v)
 			continue
@@ -81,6 +89,28 @@ func (k *key) read(t *object.Hashtable) error {
 	if k.name == "" {
 		k.name = strings.TrimSpace(k.property)
 	}
+	return nil
+}
+
+// shown reads how a column of a table is shown: at which side, how wide, and in which format.
+func (k *key) shown(name string, v object.Value) error {
+	switch name {
+	case "formatstring":
+		k.shape = object.Text(v)
+		return nil
+	case "width":
+		n, err := object.Integer(v)
+		if err != nil || n < 1 {
+			return object.Thrown("The value of the key Width is %q, which is no width of a column.", object.Text(v))
+		}
+		k.column.Width = int(min(n, 1<<10))
+		return nil
+	}
+	side := format.Side(strings.ToLower(object.Text(v)))
+	if side != format.Left && side != format.Right && side != format.Center {
+		return object.Thrown("The value of the key Alignment is %q; it is left, center or right.", object.Text(v))
+	}
+	k.column.Side = side
 	return nil
 }
 
