@@ -20,8 +20,11 @@ func (s *Session) serve(in *engine.Interpreter, text string) int {
 			return to.Send(clixml.Errors, clixml.Record(r))
 		}
 		return to.Send(map[rune]clixml.Stream{
-			object.ErrorStream: clixml.Errors, object.WarningStream: clixml.Warning, object.VerboseStream: clixml.Verbose,
-			object.DebugStream: clixml.Debug, object.InformationStream: clixml.Information,
+			object.ErrorStream:       clixml.Errors,
+			object.WarningStream:     clixml.Warning,
+			object.VerboseStream:     clixml.Verbose,
+			object.DebugStream:       clixml.Debug,
+			object.InformationStream: clixml.Information,
 		}[stream], v)
 	}, func(v object.Value) error { return to.Send(clixml.Output, v) })
 

@@ -92,7 +92,9 @@ func replyOf(reply []byte, six bool) Echo {
 	const status, took = 4, 8
 	ttl := 16 + int(unsafe.Sizeof(uintptr(0))) // behind the pointer to the bytes
 	return Echo{
-		From: netip.AddrFrom4([4]byte(reply[:4])), Status: number(status), Took: time.Duration(number(took)) * time.Millisecond,
+		From:   netip.AddrFrom4([4]byte(reply[:4])),
+		Status: number(status),
+		Took:   time.Duration(number(took)) * time.Millisecond,
 		TTL: int(reply[ttl]),
 	}
 }

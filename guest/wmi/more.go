@@ -218,7 +218,8 @@ func Whole(query string) Question {
 	q := Question{Adds: strings.TrimSpace(m[1]) == "*"}
 	rest := m[2]
 	if c := compared.FindStringSubmatch(rest); c != nil && ours(c[2]) {
-		q.where = &comparison{c[2], strings.ToLower(strings.TrimSpace(c[3])), strings.ReplaceAll(strings.Trim(c[4], `'"`), `\\`, `\`)}
+		value := strings.ReplaceAll(strings.Trim(c[4], `'"`), `\\`, `\`)
+		q.where = &comparison{c[2], strings.ToLower(strings.TrimSpace(c[3])), value}
 		rest = c[1]
 	}
 	if !q.Adds {

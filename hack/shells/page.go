@@ -168,10 +168,6 @@ func lacking(c cmdlet.Cmdlet, there command) []string {
 			all = append(all, "-"+p)
 		}
 	}
-	for p, what := range c.Lacking {
-		all = append(all, fmt.Sprintf("-%s (%s)", cmdlet.Written(p), what))
-	}
-
 	slices.Sort(all)
 	return all
 }

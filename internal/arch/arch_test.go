@@ -234,11 +234,12 @@ var powershell = map[string]string{
 	"address":     "object session",
 	"certificate": "object pattern provider session system",
 	"events":      "object pattern session",
+	"clixml":      "dotnet library object",
 	"dotnet": "address certificate events library native object pattern provider session sockets stream system words " +
 		"xmldoc",
 	"cmdlet": "certificate object pattern provider session words",
-	"cmdlets": "certificate cmdlet dotnet events format library native object operator pattern provider session stream " +
-		"system words xmldoc",
+	"cmdlets": "certificate clixml cmdlet dotnet events format library native object operator pattern provider session " +
+		"stream system words xmldoc",
 	"lang":       "object operator pattern position words",
 	"binding":    "cmdlet dotnet lang object operator pattern provider words",
 	"check":      "absent binding cmdlet dotnet lang object operator pattern words",

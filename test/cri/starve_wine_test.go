@@ -90,8 +90,8 @@ func TestStarvation(t *testing.T) {
 	}
 }
 
-// starved waits until a container has what it gets, or was ended for want of memory: with cgroup v2 the bytes in sockets
-// are memory.
+// starved waits until a container has what it gets, or was ended for want of memory: with cgroup v2 the bytes in
+// sockets are memory.
 func (n *node) starved(t *testing.T, id string, most int) {
 	t.Helper()
 	var st *runtimeapi.ContainerStatus

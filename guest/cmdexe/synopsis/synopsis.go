@@ -1,5 +1,5 @@
-// Package synopsis owns what help.exe and the switch /? of cmd.exe's builtins say: a line for each command that is here,
-// and how a builtin is called, as far as it is carried out
+// Package synopsis owns what help.exe and the switch /? of cmd.exe's builtins say: a line for each command that is
+// here, and how a builtin is called, as far as it is carried out
 // (https://learn.microsoft.com/windows-server/administration/windows-commands/windows-commands).
 package synopsis
 

@@ -155,7 +155,9 @@ func (in *Interpreter) Divert(message func(stream rune, v object.Value) error, o
 	in.Screen = &object.Sink{Put: output}
 	in.errs.merged = &object.Sink{Put: func(v object.Value) error { return message(object.ErrorStream, v) }}
 	in.messages = map[rune]*object.Sink{}
-	for _, stream := range []rune{object.WarningStream, object.VerboseStream, object.DebugStream, object.InformationStream} {
+	for _, stream := range []rune{
+		object.WarningStream, object.VerboseStream, object.DebugStream, object.InformationStream,
+	} {
 		in.messages[stream] = &object.Sink{Put: func(v object.Value) error { return message(stream, v) }}
 	}
 }

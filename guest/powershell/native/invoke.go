@@ -43,7 +43,8 @@ func (t *Types) ready(d *declared, f function) (*ready, error) {
 			return nil, err
 		}
 		byReference := p.out || p.ref
-		if s.form == nothing || s.form == inside || (byReference && (s.form == text || s.form == builder || s.form == list)) {
+		never := s.form == nothing || s.form == inside
+		if never || (byReference && (s.form == text || s.form == builder || s.form == list)) {
 			return nil, &Error{f.line, "the parameter " + p.name + " of " + f.name}
 		}
 		r.params = append(r.params, given{p, s})

@@ -1,5 +1,5 @@
-// Package network owns the small programs that show or set what the network is: getmac, hostname, ipconfig, netsh, route
-// and tracert.
+// Package network owns the small programs that show or set what the network is: getmac, hostname, ipconfig, netsh,
+// route and tracert.
 package network
 
 import (

@@ -19,7 +19,8 @@ func (local) Volume(root string) (Volume, error) {
 	}
 	var label, system [windows.MAX_PATH + 1]uint16
 	var v Volume
-	err = windows.GetVolumeInformation(name, &label[0], uint32(len(label)), &v.Serial, nil, nil, &system[0], uint32(len(system)))
+	err = windows.GetVolumeInformation(name, &label[0], uint32(len(label)), &v.Serial, nil, nil,
+		&system[0], uint32(len(system)))
 	v.Label, v.FileSystem = windows.UTF16ToString(label[:]), windows.UTF16ToString(system[:])
 	return v, err
 }

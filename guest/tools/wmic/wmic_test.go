@@ -167,7 +167,8 @@ func TestBrief(t *testing.T) {
 		t.Errorf("of a class without an alias: %+v", got)
 	}
 	for class, names := range briefs() {
-		if !slices.ContainsFunc(slices.Collect(maps.Values(aliases())), func(c string) bool { return strings.EqualFold(c, class) }) {
+		isClass := func(c string) bool { return strings.EqualFold(c, class) }
+		if !slices.ContainsFunc(slices.Collect(maps.Values(aliases())), isClass) {
 			t.Errorf("%s has no alias", class)
 		}
 		fold := func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) }

@@ -19,7 +19,9 @@ func getJob(c *cmdlet.Call) error {
 	}
 	if v, given := c.Values["hasmoredata"]; given {
 		want := object.Truth(v)
-		chosen = slices.DeleteFunc(chosen, func(j numbered) bool { return object.Truth(j.object().Value("hasmoredata")) != want })
+		chosen = slices.DeleteFunc(chosen, func(j numbered) bool {
+			return object.Truth(j.object().Value("hasmoredata")) != want
+		})
 	}
 	if v, given := c.Values["newest"]; given {
 		n, err := object.Integer(v)

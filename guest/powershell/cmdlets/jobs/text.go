@@ -13,8 +13,8 @@ import (
 // using matches the variables of the caller in a job's block.
 var using = lazyregexp.New(`(?i)\$using:(\w+)`)
 
-// jobText returns the script of a job: the variables of the caller that it uses, what initializes it, and its block with
-// its arguments and its input.
+// jobText returns the script of a job: the variables of the caller that it uses, what initializes it, and its block
+// with its arguments and its input.
 func jobText(c *cmdlet.Call, b *object.ScriptBlock) string {
 	var text strings.Builder
 	seen := map[string]bool{}
@@ -54,8 +54,8 @@ const mostLiteral = 10
 // quoted returns a text between apostrophes.
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// literal returns a value as a script writes it: an object is one of its properties, what else is no text, number, time,
-// list or table is its text.
+// literal returns a value as a script writes it: an object is one of its properties, what else is no text, number,
+// time, list or table is its text.
 func literal(v object.Value, depth int) string {
 	v = object.Plain(v)
 	switch v := v.(type) {

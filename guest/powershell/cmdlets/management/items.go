@@ -196,14 +196,15 @@ func outFile(c *cmdlet.Call) error {
 	return nil
 }
 
-// symbolicLink is the kind of New-Item that makes one.
-const symbolicLink = "symboliclink"
-
-// The other kinds of links that New-Item makes.
+// The kinds of links that New-Item makes.
 const (
+	symbolicLink = "symboliclink"
 	junctionLink = "junction"
 	hardLink     = "hardlink"
 )
+
+// itemTypes are the kinds of what New-Item makes.
+var itemTypes = []string{"file", "directory", symbolicLink, junctionLink, hardLink}
 
 // newLink makes a link of a kind to a file or folder, which has to be there. With -Force it takes the place of an empty
 // folder or a file.

@@ -171,7 +171,7 @@ func itemCmdlets() []cmdlet.Cmdlet {
 			Takes:     "value",
 			Needs:     []string{cmdlet.PathName + "|name"},
 			Allowed: map[string][]string{
-				"itemtype": {"file", "directory", symbolicLink, junctionLink, hardLink}, "type": {"file", "directory", symbolicLink, junctionLink, hardLink},
+				"itemtype": itemTypes, "type": itemTypes,
 			},
 		},
 		{

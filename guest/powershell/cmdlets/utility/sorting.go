@@ -42,7 +42,7 @@ func sortKey(c *cmdlet.Call, v object.Value) (key, error) {
 	case *object.ScriptBlock:
 		k.name, k.block = strings.TrimSpace(v.Words), v
 	case *object.Hashtable:
-		if err := k.read(v); err != nil {
+		if err := k.read(v, strings.HasPrefix(c.Name, "Format-")); err != nil {
 			return k, err
 		}
 
@@ -56,8 +56,9 @@ func sortKey(c *cmdlet.Call, v object.Value) (key, error) {
 	return k, nil
 }
 
-// read reads a key of a hash table. The names in it may be shortened.
-func (k *key) read(t *object.Hashtable) error {
+// read reads a key of a hash table. The names in it may be shortened. How a column is shown is only said to the cmdlets
+// that show one.
+func (k *key) read(t *object.Hashtable, shows bool) error {
 	for _, name := range t.Keys {
 		v, low := t.Get(name), strings.ToLower(object.Text(name))
 		switch {
@@ -73,7 +74,7 @@ func (k *key) read(t *object.Hashtable) error {
 		case strings.HasPrefix("descending", low):
 			k.descending = object.Truth(v)
 			continue
-		case low == "align", low == "alignment", low == "width", low == "formatstring":
+		case shows && slices.Contains([]string{"align", "alignment", "width", "formatstring"}, low):
 			if err := k.shown(low, v); err != nil {
 				return err
 			}

@@ -1,1 +1,1 @@
-$t = 'Junction'; New-Item x -ItemType $t
+$t = 'Pipe'; New-Item x -ItemType $t

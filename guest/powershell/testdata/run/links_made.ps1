@@ -1,6 +1,6 @@
 # https://learn.microsoft.com/powershell/module/microsoft.powershell.management/new-item
 mkdir d | Out-Null; Set-Content d/f.txt 'in it'
-New-Item -ItemType Junction -Path j -Target d | ForEach-Object { "$($_.Name) $($_.PSIsContainer)" }
+New-Item -ItemType Junction -Path j -Target d | ForEach-Object { $_.Name }
 Get-Content j/f.txt
 New-Item -ItemType HardLink -Path h.txt -Value d/f.txt | Out-Null; Set-Content h.txt 'changed'; Get-Content d/f.txt
 New-Item -ItemType Junction -Path k -Target d/f.txt

@@ -1,1 +1,0 @@
-New-Item -ItemType Junction -Path a -Value b
