@@ -95,7 +95,7 @@ func replyOf(reply []byte, six bool) Echo {
 		From:   netip.AddrFrom4([4]byte(reply[:4])),
 		Status: number(status),
 		Took:   time.Duration(number(took)) * time.Millisecond,
-		TTL: int(reply[ttl]),
+		TTL:    int(reply[ttl]),
 	}
 }
 
