@@ -61,7 +61,7 @@ func TestBombUnderLimits(t *testing.T) {
 			MemoryLimitInBytes: 300 << 20,
 		}}
 	})
-	n.waitLog(t, id, "started")
+	n.waitLog(t, id, "starts")
 	const many = 200
 	eventually(t, "the bomb has many processes", func() bool { return len(processesOf(t, id)) >= many })
 	begin := time.Now()
