@@ -154,7 +154,8 @@ func (s *Session) work() (work, error) {
 	args := s.Args
 	w := work{prompt: true}
 	does := func(one work, err error) (work, error) {
-		one.noprofile, one.nologo, one.serves = w.noprofile, w.nologo, w.serves
+		one.noprofile, one.nologo = w.noprofile, w.nologo
+		one.serves = w.serves
 		one.prompt = w.stays
 		return one, err
 	}

@@ -47,23 +47,39 @@ func (f Facts) more(o Object) []property {
 	case "win32_computersystem":
 		name := o.Value("Name")
 		return []property{
-			{"Caption", name}, {"DNSHostName", name}, {"PartOfDomain", false}, {"Workgroup", o.Value("Domain")}, {"PrimaryOwnerName", nil},
-			{"Status", "OK"}, {"BootupState", "Normal boot"},
+			{"Caption", name},
+			{"DNSHostName", name},
+			{"PartOfDomain", false},
+			{"Workgroup", o.Value("Domain")},
+			{"PrimaryOwnerName", nil},
+			{"Status", "OK"},
+			{"BootupState", "Normal boot"},
 		}
+
 	case "win32_operatingsystem":
 		return []property{
-			{"Description", ""}, {"NumberOfProcesses", int64(f.Processes())}, {"PortableOperatingSystem", false},
+			{"Description", ""},
+			{"NumberOfProcesses", int64(f.Processes())},
+			{"PortableOperatingSystem", false},
 			{"CSCreationClassName", "Win32_ComputerSystem"},
 		}
 	case "win32_logicaldisk":
 		kind, _ := o.Value("DriveType").(int64)
-		return []property{{"Description", driveKind(kind)}, {"ProviderName", nil}, {"Compressed", false}, {"SystemName", f.Computer}}
+		return []property{
+			{"Description", driveKind(kind)},
+			{"ProviderName", nil},
+			{"Compressed", false},
+			{"SystemName", f.Computer},
+		}
+
 	case "win32_networkadapterconfiguration":
 		index, _ := o.Value("Index").(int64)
 		description, _ := o.Value("Description").(string)
 		number := strconv.FormatInt(index, 10)
 		return []property{
-			{"InterfaceIndex", index}, {"DHCPServer", nil}, {"ServiceName", nil},
+			{"InterfaceIndex", index},
+			{"DHCPServer", nil},
+			{"ServiceName", nil},
 			{"Caption", "[" + strings.Repeat("0", max(0, 8-len(number))) + number + "] " + description},
 		}
 	case "win32_processor":
@@ -96,11 +112,19 @@ func (f Facts) service(o Object) []property {
 	}
 	severity := []string{"Ignore", "Normal", "Severe", "Critical"}
 	return []property{
-		{"Caption", o.Value("DisplayName")}, {"CreationClassName", "Win32_Service"}, {"DelayedAutoStart", s.Delayed},
-		{"Description", s.Description}, {"DesktopInteract", false},
-		{"ErrorControl", severity[min(int(s.Config.ErrorControl), len(severity)-1)]}, {"ExitCode", int64(s.Status.Exit)},
-		{"PathName", s.Config.Binary}, {"ServiceSpecificExitCode", int64(s.Status.ServiceExit)},
-		{"Started", s.Status.State != services.Stopped}, {"StartName", s.Config.Account}, {"Status", "OK"}, {"TagId", int64(s.Config.Tag)},
+		{"Caption", o.Value("DisplayName")},
+		{"CreationClassName", "Win32_Service"},
+		{"DelayedAutoStart", s.Delayed},
+		{"Description", s.Description},
+		{"DesktopInteract", false},
+		{"ErrorControl", severity[min(int(s.Config.ErrorControl), len(severity)-1)]},
+		{"ExitCode", int64(s.Status.Exit)},
+		{"PathName", s.Config.Binary},
+		{"ServiceSpecificExitCode", int64(s.Status.ServiceExit)},
+		{"Started", s.Status.State != services.Stopped},
+		{"StartName", s.Config.Account},
+		{"Status", "OK"},
+		{"TagId", int64(s.Config.Tag)},
 	}
 }
 
@@ -123,11 +147,19 @@ func (f Facts) process(o Object) []property {
 	ticks := func(t time.Duration) int64 { return int64(t / 100) } // of 100 ns
 	kilo := func(n uint64) int64 { return int64(n >> 10) }         //nolint:gosec // so much memory there is not
 	return []property{
-		{"CreationDate", since}, {"CSName", f.Computer}, {"ExecutablePath", path}, {"HandleCount", int64(d.Handles)},
-		{"KernelModeTime", ticks(d.Kernel)}, {"PageFileUsage", kilo(d.Paged)}, {"PeakPageFileUsage", kilo(d.PeakPaged)},
-		{"PeakVirtualSize", int64(d.PeakVirtual)}, {"PeakWorkingSetSize", kilo(d.PeakWorkingSet)}, //nolint:gosec // the same
-		{"SessionId", int64(d.Session)}, {"UserModeTime", ticks(d.User)},
-		{"VirtualSize", int64(d.Virtual)}, {"WorkingSetSize", int64(d.WorkingSet)}, //nolint:gosec // the same
+		{"CreationDate", since},
+		{"CSName", f.Computer},
+		{"ExecutablePath", path},
+		{"HandleCount", int64(d.Handles)},
+		{"KernelModeTime", ticks(d.Kernel)},
+		{"PageFileUsage", kilo(d.Paged)},
+		{"PeakPageFileUsage", kilo(d.PeakPaged)},
+		{"PeakVirtualSize", int64(d.PeakVirtual)},
+		{"PeakWorkingSetSize", kilo(d.PeakWorkingSet)}, //nolint:gosec // the same
+		{"SessionId", int64(d.Session)},
+		{"UserModeTime", ticks(d.User)},
+		{"VirtualSize", int64(d.Virtual)},
+		{"WorkingSetSize", int64(d.WorkingSet)}, //nolint:gosec // the same
 	}
 }
 

@@ -16,7 +16,11 @@ func facts() Facts {
 		Computer: "WIN-1",
 		Service: func(name string) (Service, bool) {
 			return Service{
-				Config:      services.Config{Binary: `C:\k\kubelet.exe --v=2`, Account: "LocalSystem", ErrorControl: 1},
+				Config: services.Config{
+					Binary:       `C:\k\kubelet.exe --v=2`,
+					Account:      "LocalSystem",
+					ErrorControl: 1,
+				},
 				Status:      services.Status{State: services.Running, Exit: 5},
 				Description: "the kubelet", Delayed: true,
 			}, name == "kubelet"
@@ -33,7 +37,11 @@ func facts() Facts {
 
 // TestComplete has what Wine says of a service and of processes, and what is said of them then.
 func TestComplete(t *testing.T) {
-	o := facts().Complete(Object{Class: "Win32_Service", Names: []string{"Name", "ProcessID"}, Props: []any{"kubelet", int64(9)}})
+	o := facts().Complete(Object{
+		Class: "Win32_Service",
+		Names: []string{"Name", "ProcessID"},
+		Props: []any{"kubelet", int64(9)},
+	})
 	for name, want := range map[string]any{
 		"pathname": `C:\k\kubelet.exe --v=2`, "StartName": "LocalSystem", "ErrorControl": "Normal", "ExitCode": int64(5), "Started": true,
 		"Description": "the kubelet", "DelayedAutoStart": true, "Status": "OK", "ProcessId": int64(9),
@@ -46,13 +54,23 @@ func TestComplete(t *testing.T) {
 		t.Errorf("it is called %s", o.Names[1])
 	}
 
-	unknown := facts().Complete(Object{Class: "Win32_Service", Names: []string{"Name"}, Props: []any{"other"}})
+	unknown := facts().Complete(Object{
+		Class: "Win32_Service",
+		Names: []string{"Name"},
+		Props: []any{"other"},
+	})
 	if len(unknown.Names) != 1 {
 		t.Errorf("of an unknown service: %+v", unknown)
 	}
 
-	process := Object{Class: "Win32_Process", Names: []string{"ProcessID", "WorkingSetSize"}, Props: []any{int64(12), int64(0)}}
-	got := facts().Complete(process).Only([]string{"handlecount", "ExecutablePath", "WorkingSetSize", "PageFileUsage", "UserModeTime", "nothing"})
+	process := Object{
+		Class: "Win32_Process",
+		Names: []string{"ProcessID", "WorkingSetSize"},
+		Props: []any{int64(12), int64(0)},
+	}
+	got := facts().Complete(process).Only([]string{
+		"handlecount", "ExecutablePath", "WorkingSetSize", "PageFileUsage", "UserModeTime", "nothing",
+	})
 	want := Object{
 		Class: "Win32_Process", Names: []string{"HandleCount", "ExecutablePath", "WorkingSetSize", "PageFileUsage", "UserModeTime"},
 		Props: []any{int64(7), `C:\a.exe`, int64(4096), int64(2), int64(30)},
@@ -60,7 +78,11 @@ func TestComplete(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("of a process (-want +got):\n%s", diff)
 	}
-	other := facts().Complete(Object{Class: "Win32_Process", Names: []string{"ProcessId"}, Props: []any{int64(4)}})
+	other := facts().Complete(Object{
+		Class: "Win32_Process",
+		Names: []string{"ProcessId"},
+		Props: []any{int64(4)},
+	})
 	if other.Value("ExecutablePath") != nil || other.Value("CreationDate") != nil {
 		t.Errorf("of a process that may not be opened: %+v", other)
 	}

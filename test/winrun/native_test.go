@@ -20,7 +20,8 @@ namespace Native {
     [DllImport("kernel32.dll")] public static extern uint GetEnvironmentVariable(string name, StringBuilder b, uint n);
     [DllImport("kernel32.dll")] public static extern uint GetCurrentProcessId();
     [DllImport("shell32.dll")]
-    public static extern int SHGetKnownFolderPath([MarshalAs(UnmanagedType.LPStruct)] Guid id, uint flags, IntPtr token, out IntPtr path);
+    public static extern int SHGetKnownFolderPath(
+      [MarshalAs(UnmanagedType.LPStruct)] Guid id, uint flags, IntPtr token, out IntPtr path);
     [DllImport("kernel32.dll")] public static extern int NotThere();
     [DllImport("notthere.dll")] public static extern int Nor();
   }

@@ -82,38 +82,8 @@ func (s *Shell) doskey(args string) int32 {
 		var option string
 		option, rest, _ = strings.Cut(rest, " ")
 		rest = strings.TrimLeft(rest, " \t")
-		name, value, _ := strings.Cut(option[1:], "=")
-		name, of, _ := strings.Cut(strings.ToLower(name), ":")
-		switch name {
-		case "macros", "m":
-			if of != "" && of != "cmd.exe" && of != "all" {
-				return s.otherProgram(of)
-			}
-			if of == "all" {
-				s.print("[cmd.exe]\r\n")
-			}
-			s.listMacros()
-			if of == "all" {
-				s.print("\r\n")
-			}
-		case "history", "h":
-			for _, line := range s.history.Lines() {
-				s.print("%s\r\n", line)
-			}
-		case "reinstall":
-			s.history.Clear()
-		case "insert", "overstrike", "listsize":
-		case "exename":
-			if !strings.EqualFold(value, "cmd.exe") {
-				return s.otherProgram(value)
-			}
-		case "macrofile":
-			if code := s.macroFile(unquoted(value)); code != 0 {
-				return code
-			}
-		default:
-			s.say("Invalid macro definition.")
-			return 1
+		if code := s.doskeyOption(option[1:]); code != 0 {
+			return code
 		}
 	}
 
@@ -121,6 +91,50 @@ func (s *Shell) doskey(args string) int32 {
 		return 0
 	}
 	return s.macro(rest)
+}
+
+// doskeyOption carries out one switch, whose slash is gone.
+func (s *Shell) doskeyOption(option string) int32 {
+	name, value, _ := strings.Cut(option, "=")
+	name, of, _ := strings.Cut(strings.ToLower(name), ":")
+	switch name {
+	case "macros", "m":
+		return s.macrosOf(of)
+	case "history", "h":
+		for _, line := range s.history.Lines() {
+			s.print("%s\r\n", line)
+		}
+	case "reinstall":
+		s.history.Clear()
+	case "insert", "overstrike", "listsize":
+
+	case "exename":
+		if !strings.EqualFold(value, "cmd.exe") {
+			return s.otherProgram(value)
+		}
+	case "macrofile":
+		return s.macroFile(unquoted(value))
+	default:
+		s.say("Invalid macro definition.")
+		return 1
+	}
+
+	return 0
+}
+
+// macrosOf lists the macros of a program, or of all of them below their names.
+func (s *Shell) macrosOf(program string) int32 {
+	switch program {
+	case "", "cmd.exe":
+		s.listMacros()
+	case "all":
+		s.print("[cmd.exe]\r\n")
+		s.listMacros()
+		s.print("\r\n")
+	default:
+		return s.otherProgram(program)
+	}
+	return 0
 }
 
 // otherProgram refuses macros of another program: the console of this Windows keeps none.

@@ -62,9 +62,11 @@ func language() []Command {
 		{Name: "CLS", Summary: "Clears the screen.", Syntax: "CLS"},
 		{Name: "COLOR", Summary: "Sets the default console foreground and background colors, which is checked and changes nothing.", Syntax: "COLOR [attr]"},
 		{Name: "DATE", Summary: "Displays the date, which is the machine's and cannot be set.", Syntax: "DATE [/T]"},
-		{Name: "DOSKEY", Summary: "Edits command lines, recalls Windows commands, and creates macros.",
+		{
+			Name: "DOSKEY", Summary: "Edits command lines, recalls Windows commands, and creates macros.",
 			Syntax: "DOSKEY [/REINSTALL] [/LISTSIZE=size] [/MACROS[:CMD.EXE | :ALL]] [/HISTORY]\n" +
-				"       [/EXENAME=CMD.EXE] [/MACROFILE=filename] [macroname=[text]]"},
+				"       [/EXENAME=CMD.EXE] [/MACROFILE=filename] [macroname=[text]]",
+		},
 		{Name: "ECHO", Summary: "Displays messages, or turns command echoing on or off.", Syntax: "ECHO [ON | OFF]\nECHO [message]"},
 		{Name: "ENDLOCAL", Summary: "Ends localization of environment changes in a batch file.", Syntax: "ENDLOCAL"},
 		{Name: "EXIT", Summary: "Quits the CMD.EXE program (command interpreter).", Syntax: "EXIT [/B] [exitCode]"},

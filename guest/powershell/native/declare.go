@@ -169,26 +169,11 @@ func (r *reader) space(of string) error {
 				r.next()
 			}
 		case r.is("namespace"):
-			name, err := r.dotted()
-			if err != nil {
+			if err := r.namespace(of); err != nil {
 				return err
 			}
-			if err := r.want("{"); err != nil {
-				return err
-			}
-			if err := r.within(func() error { return r.space(of + name + ".") }); err != nil {
-				return err
-			}
-
 		default:
-			attributes, _, err := r.head()
-			if err != nil {
-				return err
-			}
-			if done, err := r.typed(of, attributes); err != nil || !done {
-				if err == nil {
-					err = r.fail("\"" + r.peek().text + "\" is no type")
-				}
+			if err := r.inSpace(of); err != nil {
 				return err
 			}
 		}
@@ -198,6 +183,31 @@ func (r *reader) space(of string) error {
 		return r.fail("a \"}\" is missing")
 	}
 	return nil
+}
+
+// namespace reads one after its word.
+func (r *reader) namespace(of string) error {
+	name, err := r.dotted()
+	if err != nil {
+		return err
+	}
+	if err := r.want("{"); err != nil {
+		return err
+	}
+	return r.within(func() error { return r.space(of + name + ".") })
+}
+
+// inSpace reads a type of a namespace.
+func (r *reader) inSpace(of string) error {
+	attributes, _, err := r.head()
+	if err != nil {
+		return err
+	}
+	done, err := r.typed(of, attributes)
+	if err == nil && !done {
+		err = r.fail("\"" + r.peek().text + "\" is no type")
+	}
+	return err
 }
 
 // head reads the attributes and modifiers of a declaration.
@@ -235,7 +245,11 @@ func (r *reader) attributes() ([]attribute, error) {
 		}
 
 		name = strings.TrimSuffix(name[strings.LastIndexByte(name, '.')+1:], "Attribute")
-		a := attribute{target: target, name: name, named: map[string]string{}}
+		a := attribute{
+			target: target,
+			name:   name,
+			named:  map[string]string{},
+		}
 		if r.is("(") {
 			if err := r.arguments(&a); err != nil {
 				return nil, err
@@ -386,7 +400,12 @@ func (r *reader) member(d *declared) error {
 		if !slices.Contains(words, "extern") {
 			return &Error{line, "the code of " + d.name + "." + name}
 		}
-		return r.function(d, function{name: name, result: of, line: line}, attributes)
+		f := function{
+			name:   name,
+			result: of,
+			line:   line,
+		}
+		return r.function(d, f, attributes)
 	case d.structure && !slices.Contains(words, "static"):
 		return r.fields(d, of, name, attributes)
 	}

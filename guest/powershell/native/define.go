@@ -55,7 +55,9 @@ func (t *Types) Define(source string) (Result, error) {
 	}
 
 	if t.made == nil {
-		t.made, t.sources, t.rooms = map[string]*made{}, map[string]string{}, map[uintptr][]byte{}
+		t.made = map[string]*made{}
+		t.sources = map[string]string{}
+		t.rooms = map[uintptr][]byte{}
 	}
 	var result Result
 	for i, d := range all {

@@ -200,7 +200,11 @@ func (p given) list(v object.Value, kept *[][]byte) (uintptr, func() error, erro
 		return 0, nil, nil
 	}
 
-	s := shape{form: number, size: p.shape.size, signed: p.shape.signed}
+	s := shape{
+		form:   number,
+		size:   p.shape.size,
+		signed: p.shape.signed,
+	}
 	room := make([]byte, s.size*len(items))
 	for i, item := range items {
 		if err := s.put(room[i*s.size:][:s.size], item, kept); err != nil {

@@ -68,8 +68,19 @@ func MarshalClass() *object.Class {
 		"Byte": {1, false}, "Int16": {2, true}, "Int32": {4, true}, "Int64": {8, true}, "IntPtr": {8, true},
 	} {
 		s := numberShape(p)
-		class.Calls = append(class.Calls, object.Method{Name: "Read" + name, Least: 1, Most: 2, Do: s.readAt},
-			object.Method{Name: "Write" + name, Least: 2, Most: 3, Do: s.writeAt})
+		read := object.Method{
+			Name:  "Read" + name,
+			Least: 1,
+			Most:  2,
+			Do:    s.readAt,
+		}
+		write := object.Method{
+			Name:  "Write" + name,
+			Least: 2,
+			Most:  3,
+			Do:    s.writeAt,
+		}
+		class.Calls = append(class.Calls, read, write)
 	}
 
 	return class

@@ -23,16 +23,19 @@ namespace Win {
 	}
 	public struct Inner { public ushort A, B; }
 	[StructLayout(LayoutKind.Sequential, Pack = 1)] public struct Packed { public byte A; public int B; }
-	[Flags] public enum Move : uint { None, Replace = 0x1, Delay = 1 << 2, Both = Replace | Delay, All = 0xFFFFFFFF, Next = (uint)7 }
+	[Flags] public enum Move : uint {
+		None, Replace = 0x1, Delay = 1 << 2, Both = Replace | Delay, All = 0xFFFFFFFF, Next = (uint)7 }
 	public static class Api {
 		public const int Max = 0x104; const string Name = @"C:\a ""b"""; const bool On = true; const int Less = -(Max + 1);
 		/* over
 		lines */
 		[DllImport("one.dll", SetLastError = true, CharSet = CharSet.Unicode)]
 		[return: MarshalAs(UnmanagedType.Bool)]
-		public static extern bool Texts(string wide, [MarshalAs(UnmanagedType.LPStr)] string narrow, StringBuilder room, int n);
+		public static extern bool Texts(
+			string wide, [MarshalAs(UnmanagedType.LPStr)] string narrow, StringBuilder room, int n);
 		[DllImport("one.dll")] static extern IntPtr Ask(ref Version v, out int n, ref bool b, Packed by, Inner small);
-		[DllImport("two.dll", EntryPoint = "#12", ExactSpelling = true)] static extern void List(byte[] data, uint[] more, Guid id, Move how);
+		[DllImport("two.dll", EntryPoint = "#12", ExactSpelling = true)]
+		static extern void List(byte[] data, uint[] more, Guid id, Move how);
 		[DllImport("two.dll")] static extern sbyte Signed(IntPtr p); [DllImport("two.dll")] static extern uint Signed(uint a, char c);
 	}
 }`
@@ -190,7 +193,8 @@ func TestReferences(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	to, n, b := object.Held(version), object.Held(nil), object.Held(true)
+	to := object.Held(version)
+	n, b := object.Held(nil), object.Held(true)
 	got := calls(t, s, classNamed(t, r, "Win.Api"), "Ask", to, n, b, packed, inner)
 	if got != int64(0x7FFF00000001) {
 		t.Errorf("it returns %v", got)
@@ -370,6 +374,7 @@ func FuzzDefine(f *testing.F) {
 		if err != nil && len(types.made) != 0 {
 			t.Errorf("%q left %d types", source, len(types.made))
 		}
+
 		for _, c := range result.Classes {
 			if c.Make == nil {
 				continue

@@ -69,6 +69,15 @@ func primitives() map[string]primitive {
 // pointer is the size of one, in bytes.
 const pointer = 8
 
+// plain returns the shape of what is aligned by its size, in bytes.
+func plain(f form, size int) shape {
+	return shape{
+		form:  f,
+		size:  size,
+		align: size,
+	}
+}
+
 // shapeOf returns how a type lies in memory. look finds declared types.
 func shapeOf(k kind, wide bool, look func(name string) *made) (shape, error) {
 	unfit := func() (shape, error) {
@@ -101,10 +110,7 @@ func shapeOf(k kind, wide bool, look func(name string) *made) (shape, error) {
 	case "bool", "Boolean":
 		return truthOf(k, unfit)
 	case "char", "Char":
-		if !wide {
-			return shape{form: number, size: 1, align: 1}, nil
-		}
-		return shape{form: number, size: 2, align: 2}, nil
+		return plain(number, map[bool]int{false: 1, true: 2}[wide]), nil
 	case "string", "String":
 		return textOf(k, wide, unfit)
 	case "StringBuilder", "Text.StringBuilder":
@@ -112,15 +118,23 @@ func shapeOf(k kind, wide bool, look func(name string) *made) (shape, error) {
 		s.form = builder
 		return s, err
 	case "Guid":
-		return shape{form: guid, size: 16, align: 4}, nil
+		id := plain(guid, 16)
+		id.align = 4
+		return id, nil
 	}
 
 	if p, known := primitives()[k.name]; known {
 		return numberShape(p), nil
 	}
-	switch m := look(k.name); {
-	case m == nil:
-		return unfit()
+	if m := look(k.name); m != nil {
+		return madeShape(m, unfit)
+	}
+	return unfit()
+}
+
+// madeShape returns how a declared type lies in memory.
+func madeShape(m *made, unfit func() (shape, error)) (shape, error) {
+	switch {
 	case m.enum != nil:
 		s := numberShape(m.numbers)
 		s.enum = m.enum
@@ -150,9 +164,9 @@ func numberShape(p primitive) shape {
 func truthOf(k kind, unfit func() (shape, error)) (shape, error) {
 	switch k.as {
 	case "", "Bool":
-		return shape{form: truth, size: 4, align: 4}, nil
+		return plain(truth, 4), nil
 	case "U1", "I1":
-		return shape{form: truth, size: 1, align: 1}, nil
+		return plain(truth, 1), nil
 	}
 	return unfit()
 }
@@ -174,7 +188,8 @@ func textOf(k kind, wide bool, unfit func() (shape, error)) (shape, error) {
 		if k.size == 0 {
 			return unfit()
 		}
-		s.form, s.count, s.align = inside, int(k.size), 1
+		s.form, s.align = inside, 1
+		s.count = int(k.size)
 		if wide {
 			s.align = 2
 		}

@@ -111,7 +111,7 @@ func (s *scanner) next() (token, error) {
 	case unicode.IsDigit(c):
 		n := while(s.rest, func(r rune) bool { return unicode.IsDigit(r) || unicode.IsLetter(r) })
 		t.kind, t.text = numberToken, s.take(n)
-	case c == '_' || c == '@' || c >= 0x80 || unicode.IsLetter(c):
+	case startsWord(c):
 		s.rest = strings.TrimPrefix(s.rest, "@")
 		n := while(s.rest, func(r rune) bool { return r == '_' || unicode.IsDigit(r) || unicode.IsLetter(r) })
 		if n == 0 {
@@ -119,16 +119,23 @@ func (s *scanner) next() (token, error) {
 		}
 		t.kind, t.text = wordToken, s.take(n)
 	default:
-		n := 1
-		for _, sign := range []string{"<<", ">>", "=>"} {
-			if strings.HasPrefix(s.rest, sign) {
-				n = len(sign)
-			}
-		}
-		t.kind, t.text = signToken, s.take(n)
+		t.kind, t.text = signToken, s.take(signBytes(s.rest))
 	}
 
 	return t, nil
+}
+
+// startsWord says whether a byte begins a word; those of other alphabets are looked at when it is read.
+func startsWord(c rune) bool { return c == '_' || c == '@' || c >= 0x80 || unicode.IsLetter(c) }
+
+// signBytes returns how long the sign at the beginning of a text is.
+func signBytes(text string) int {
+	for _, sign := range []string{"<<", ">>", "=>"} {
+		if strings.HasPrefix(text, sign) {
+			return len(sign)
+		}
+	}
+	return 1
 }
 
 // while returns how many bytes at the beginning of a text are of a kind.

@@ -105,55 +105,80 @@ func Gpresult(e program.Env, sys System, args []string) int {
 		return 1
 	}
 
-	who, shows := "", false
-	for i := 0; i < len(args); i++ {
-		name, is := program.Option(args[i])
-		switch {
-		case is && name == "?":
-			gpresultUsage(e)
-			return 0
-		case !is || !slices.Contains([]string{"s", "u", "p", "scope", "user", "r", "v", "z", "h", "x", "f"}, name):
-			e.Unknown("gpresult", args[i])
-			return 1
-		case name == "r", name == "v", name == "z", name == "f":
-			shows = shows || name != "f"
-			continue
-		}
-
-		optional := name == "p"
-		if i+1 == len(args) || strings.HasPrefix(args[i+1], "/") {
-			if optional {
-				continue
-			}
-			e.Invalid("gpresult", "Value expected for '"+args[i]+"'.")
-			return 1
-		}
-		i++
-		switch name {
-		case "user":
-			who = args[i]
-		case "s":
-			e.Complain("ERROR: The RPC server is unavailable.")
-			return 1
-		case "scope":
-			if scope := strings.ToLower(args[i]); scope != "user" && scope != "computer" {
-				e.Invalid("gpresult", "'"+args[i]+"' value is not allowed for '"+args[i-1]+"' option.")
-				return 1
-			}
-		case "h", "x":
-			shows = true
-		}
+	q := resultOf{e: e}
+	if code, ends := q.read(args); ends {
+		return code
 	}
 
-	if !shows {
+	if !q.shows {
 		e.Invalid("gpresult", "Specify one of the options /R, /V, /Z, /H or /X.")
 		return 1
 	}
-	if id, err := sys.Identity(); who == "" && err == nil {
-		who = id.User
+	if id, err := sys.Identity(); q.who == "" && err == nil {
+		q.who = id.User
 	}
-	e.Print("INFO: The user \"%s\" does not have RSoP data.", who)
+	e.Print("INFO: The user \"%s\" does not have RSoP data.", q.who)
 	return 1
+}
+
+// resultOf is what gpresult is asked for.
+type resultOf struct {
+	e     program.Env
+	who   string
+	shows bool
+}
+
+// read reads the options; ends says that the program is over.
+func (q *resultOf) read(args []string) (code int, ends bool) {
+	for len(args) > 0 {
+		name, is := program.Option(args[0])
+		switch {
+		case is && name == "?":
+			gpresultUsage(q.e)
+			return 0, true
+		case !is || !slices.Contains([]string{"s", "u", "p", "scope", "user", "r", "v", "z", "h", "x", "f"}, name):
+			q.e.Unknown("gpresult", args[0])
+			return 1, true
+		case name == "r", name == "v", name == "z", name == "f":
+			q.shows = q.shows || name != "f"
+			args = args[1:]
+			continue
+		}
+
+		if len(args) > 1 && !strings.HasPrefix(args[1], "/") {
+			if !q.value(name, args[0], args[1]) {
+				return 1, true
+			}
+			args = args[2:]
+			continue
+		}
+		if name != "p" { // whose value may be left out
+			q.e.Invalid("gpresult", "Value expected for '"+args[0]+"'.")
+			return 1, true
+		}
+		args = args[1:]
+	}
+
+	return 0, false
+}
+
+// value takes the value of an option; it returns false if it has refused it.
+func (q *resultOf) value(name, option, value string) bool {
+	switch name {
+	case "user":
+		q.who = value
+	case "s":
+		q.e.Complain("ERROR: The RPC server is unavailable.")
+		return false
+	case "scope":
+		if scope := strings.ToLower(value); scope != "user" && scope != "computer" {
+			q.e.Invalid("gpresult", "'"+value+"' value is not allowed for '"+option+"' option.")
+			return false
+		}
+	case "h", "x":
+		q.shows = true
+	}
+	return true
 }
 
 func gpresultUsage(e program.Env) {

@@ -70,7 +70,12 @@ type trace struct {
 // Tracert is tracert.exe (https://learn.microsoft.com/windows-server/administration/windows-commands/tracert): it asks
 // a host with one router more on the way each time, until the host itself answers.
 func Tracert(e program.Env, sys Tracing, args []string) int {
-	t := trace{e: e, sys: sys, hops: usualHops, patience: usualPatience}
+	t := trace{
+		e:        e,
+		sys:      sys,
+		hops:     usualHops,
+		patience: usualPatience,
+	}
 	if code, ends := t.read(args); ends {
 		return code
 	}
@@ -186,7 +191,11 @@ func (t *trace) run(to netip.Addr) int {
 		fmt.Fprintf(t.e.Stdout, "%3d", hop)
 		var last winnet.Echo
 		for range tries {
-			got, err := t.sys.Ping(to, winnet.Ping{Size: tracedBytes, TTL: hop, Patience: t.patience})
+			got, err := t.sys.Ping(to, winnet.Ping{
+				Size:     tracedBytes,
+				TTL:      hop,
+				Patience: t.patience,
+			})
 			if err != nil {
 				t.e.Print("  General failure.\r\n\r\nTrace complete.")
 				return 1

@@ -44,7 +44,11 @@ func (way) Ping(to netip.Addr, p winnet.Ping) (winnet.Echo, error) {
 	case p.TTL == 2:
 		return winnet.Echo{Status: winnet.EchoTimedOut}, nil
 	case to == at("192.0.2.7"):
-		return winnet.Echo{From: at("10.0.0.3"), Status: 11003, Took: time.Millisecond}, nil
+		return winnet.Echo{
+			From:   at("10.0.0.3"),
+			Status: 11003,
+			Took:   time.Millisecond,
+		}, nil
 	}
 	return winnet.Echo{From: to, Took: 12 * time.Millisecond}, nil
 }

@@ -81,6 +81,7 @@ func (p *pairs) option(text string) (code int, ends bool) {
 	case "m":
 		p.once = true
 	case "off", "offline":
+
 	case "n":
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 {
@@ -88,6 +89,7 @@ func (p *pairs) option(text string) (code int, ends bool) {
 			return compFailed, true
 		}
 		p.first = n
+
 	case "?":
 		p.e.Print("Compares the contents of two files or sets of files.\r\n\r\n" +
 			"COMP [data1] [data2] [/D] [/A] [/L] [/N=number] [/C] [/OFF[LINE]] [/M]\r\n")

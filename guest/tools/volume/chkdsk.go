@@ -21,7 +21,7 @@ func Chkdsk(e program.Env, sys System, args []string) int {
 		e.Complain("%s", words(err))
 		return exitUnchecked
 	}
-	letter, root := drive(current)
+	_, root := drive(current)
 	changes := false
 	for _, arg := range args {
 		name, _, _ := strings.Cut(strings.ToLower(arg), ":")
@@ -36,8 +36,7 @@ func Chkdsk(e program.Env, sys System, args []string) int {
 			e.Print("Invalid parameter - %s", arg)
 			return exitUnchecked
 		case isDrive(arg):
-			letter = strings.ToUpper(arg[:2])
-			root = letter + `\`
+			root = strings.ToUpper(arg[:2]) + `\`
 		default:
 			if _, err := os.Stat(arg); err != nil {
 				e.Print("Cannot open volume for direct access.")

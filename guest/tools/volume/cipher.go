@@ -27,6 +27,10 @@ type ciphering struct {
 // files, none of which is encrypted, and refuses to encrypt one.
 func Cipher(e program.Env, args []string) int {
 	var c ciphering
+	absent := []string{
+		"/k", "/r", "/u", "/w", "/x", "/y", "/p", "/adduser", "/removeuser", "/rekey", "/flushcache",
+	}
+
 	for _, arg := range args {
 		name, value, _ := strings.Cut(strings.ToLower(arg), ":")
 		switch {
@@ -36,6 +40,7 @@ func Cipher(e program.Env, args []string) int {
 			e.Print("Displays or alters the encryption of directories [files] on NTFS partitions.\r\n\r\n" +
 				"CIPHER [/E | /D | /C] [/S:directory] [/B] [/H] [pathname [...]]\r\n")
 			return exitDone
+
 		case name == "/e":
 			c.change = "encrypted"
 		case name == "/d":
@@ -48,7 +53,8 @@ func Cipher(e program.Env, args []string) int {
 		case name == "/h":
 			c.hidden = true
 		case name == "/c", name == "/b", name == "/a", name == "/i", name == "/f", name == "/q":
-		case slices.Contains([]string{"/k", "/r", "/u", "/w", "/x", "/y", "/p", "/adduser", "/removeuser", "/rekey", "/flushcache"}, name):
+
+		case slices.Contains(absent, name):
 			e.Complain("%s", errNoEncryption)
 			return exitFailed
 		default:

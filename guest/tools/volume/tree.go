@@ -24,7 +24,13 @@ type drawing struct {
 // Tree is tree.com (https://learn.microsoft.com/windows-server/administration/windows-commands/tree): /F names the
 // files too, /A draws with letters that every code page has. A folder that is a link is named, and not followed.
 func Tree(e program.Env, sys System, args []string) int {
-	d := drawing{e: e, branch: "├───", last: "└───", line: "│   ", blank: "    "}
+	d := drawing{
+		e:      e,
+		branch: "├───",
+		last:   "└───",
+		line:   "│   ",
+		blank:  "    ",
+	}
 	path := ""
 	for _, arg := range args {
 		switches, is := strings.CutPrefix(arg, "/")
@@ -42,7 +48,8 @@ func Tree(e program.Env, sys System, args []string) int {
 			case "f":
 				d.files = true
 			case "a":
-				d.branch, d.last, d.line = "+---", `\---`, "|   "
+				d.branch, d.last = "+---", `\---`
+				d.line = "|   "
 			case "?":
 				e.Print("Graphically displays the folder structure of a drive or path.\r\n\r\n" +
 					"TREE [drive:][path] [/F] [/A]\r\n\r\n" +

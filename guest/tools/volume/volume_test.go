@@ -39,7 +39,11 @@ func (f *fake) SetLabel(_, label string) error {
 }
 
 func one() *fake {
-	return &fake{volume: Volume{Label: "System", FileSystem: "NTFS", Serial: 0x1234ABCD}}
+	return &fake{volume: Volume{
+		Label:      "System",
+		FileSystem: "NTFS",
+		Serial:     0x1234ABCD,
+	}}
 }
 
 // place makes the files that the tests list, and changes to their folder.

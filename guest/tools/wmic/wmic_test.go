@@ -158,6 +158,7 @@ func TestBrief(t *testing.T) {
 	if got := `root\cimv2: SELECT * FROM Win32_Process WHERE name = "System"`; w.asked != got {
 		t.Errorf("it asks for %q, want %q", w.asked, got)
 	}
+
 	got := run(t, w, "process", "list", "brief", "/format:csv")
 	if want := (result{Out: "\nNode,HandleCount,Name,Priority,ProcessId,ThreadCount,WorkingSetSize\nWIN-1,,System,,4,8,\n"}); got != want {
 		t.Errorf("csv: %+v", got)
@@ -166,6 +167,7 @@ func TestBrief(t *testing.T) {
 	if want := (result{Code: 44135, Err: "Invalid list format.\n"}); got != want {
 		t.Errorf("of a class without an alias: %+v", got)
 	}
+
 	for class, names := range briefs() {
 		isClass := func(c string) bool { return strings.EqualFold(c, class) }
 		if !slices.ContainsFunc(slices.Collect(maps.Values(aliases())), isClass) {

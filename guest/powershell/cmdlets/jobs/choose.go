@@ -26,8 +26,12 @@ func wantedOf(c *cmdlet.Call) wantedJobs {
 		return all
 	}
 
-	w := wantedJobs{names: texts("name"), states: texts("state"), command: texts("command")}
-	w.ids = texts("instanceid")
+	w := wantedJobs{
+		names:   texts("name"),
+		states:  texts("state"),
+		command: texts("command"),
+		ids:     texts("instanceid"),
+	}
 	for v := range object.Each(append(object.Items(c.Values["id"]), c.Input...)) {
 		if o, ok := v.(*object.Object); ok && o.Kind == "job" {
 			v = o.Props["id"]
@@ -112,7 +116,11 @@ func selected(c *cmdlet.Call) ([]numbered, error) {
 
 // noJob is the error of a job that is not there.
 func noJob(parameter string, v object.Value) error {
-	e := &object.Exception{Class: "System.Management.Automation.PSArgumentException", Category: object.ObjectNotFound, Target: v}
+	e := &object.Exception{
+		Class:    "System.Management.Automation.PSArgumentException",
+		Category: object.ObjectNotFound,
+		Target:   v,
+	}
 	switch text := object.Text(v); parameter {
 	case "id":
 		e.ID = "JobWithSpecifiedSessionNotFound"

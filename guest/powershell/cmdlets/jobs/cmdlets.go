@@ -74,12 +74,12 @@ func waitJob(c *cmdlet.Call) error {
 		if err := j.await(c.State, late); err != nil {
 			return err
 		}
-		if !j.over() { // it is late for the others too
+		if !over(j) { // it is late for the others too
 			break
 		}
 	}
 	for _, j := range chosen {
-		if !j.over() {
+		if !over(j) {
 			continue
 		}
 		if err := c.Out.Put(j.object()); err != nil {
@@ -95,7 +95,7 @@ func waitAny(c *cmdlet.Call, chosen []numbered, late <-chan time.Time) error {
 	const step = 20 * time.Millisecond
 	for len(chosen) > 0 {
 		for _, j := range chosen {
-			if j.over() {
+			if over(j) {
 				return c.Out.Put(j.object())
 			}
 		}
@@ -126,13 +126,13 @@ func receiveJob(c *cmdlet.Call) error {
 
 	for _, j := range chosen {
 		for {
-			over := j.over() // before what it has sent is taken
+			ended := over(j) // before what it has sent is taken
 			for _, m := range j.received(c.Flags["keep"]) {
 				if err := receive(c, m); err != nil {
 					return err
 				}
 			}
-			if over || !c.Flags["wait"] {
+			if ended || !c.Flags["wait"] {
 				break
 			}
 			if err := j.await(c.State, nil); err != nil {
@@ -173,7 +173,7 @@ func stopJob(c *cmdlet.Call) error {
 		return err
 	}
 	for _, j := range chosen {
-		if !j.over() {
+		if !over(j) {
 			if err := j.stop(); err != nil {
 				return c.Fail(err)
 			}
@@ -200,7 +200,7 @@ func removeJob(c *cmdlet.Call) error {
 		return err
 	}
 	for _, j := range chosen {
-		if !j.over() && !c.Flags["force"] {
+		if !over(j) && !c.Flags["force"] {
 			err := words.Errorf("The command cannot remove the job with the job ID %d because the job is not finished. To remove "+
 				"the job, first stop the job, or use the Force parameter.", j.id)
 			if err := c.Fail(err); err != nil {
@@ -208,7 +208,7 @@ func removeJob(c *cmdlet.Call) error {
 			}
 			continue
 		}
-		if !j.over() {
+		if !over(j) {
 			if err := j.stop(); err != nil {
 				return c.Fail(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -48,7 +49,6 @@ type job struct {
 
 // member is a job of the session: a program, or the action of an event.
 type member interface {
-	over() bool
 	state() string
 	object() *object.Object
 	// received returns what it has output, and forgets that unless it is kept.
@@ -56,6 +56,11 @@ type member interface {
 	// await waits for its end, or until it is late.
 	await(s *session.State, late <-chan time.Time) error
 	stop() error
+}
+
+// over says whether a job has ended.
+func over(m member) bool {
+	return slices.Contains([]string{"Completed", "Failed", "Stopped"}, m.state())
 }
 
 // run starts a job's program, which runs a script.

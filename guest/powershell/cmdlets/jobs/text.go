@@ -78,6 +78,11 @@ func literal(v object.Value, depth int) string {
 	if depth > mostLiteral {
 		return quoted(object.Text(v))
 	}
+	return literalOfMany(v, depth)
+}
+
+// literalOfMany returns a value that has others as a script writes it.
+func literalOfMany(v object.Value, depth int) string {
 	switch v := v.(type) {
 	case []object.Value, object.Range, *object.ArrayList:
 		var items []string
@@ -92,6 +97,7 @@ func literal(v object.Value, depth int) string {
 			items = append(items, quoted(object.Text(k))+" = "+literal(v.Get(k), depth+1))
 		}
 		return "@{" + strings.Join(items, "; ") + "}"
+
 	case *object.Object:
 		var items []string
 		for _, name := range object.PropertyNames(v) {

@@ -34,21 +34,11 @@ func getMember(c *cmdlet.Call) error {
 
 		seen = append(seen, of)
 		for _, m := range members(v) {
-			kind := strings.ToLower(c.Text("membertype"))
-			if kind != "" && kind != "all" && kind != strings.ToLower(object.Text(m.Props["membertype"])) &&
-				(kind != "properties" || m.Props["membertype"] == "Method") && (kind != "methods" || m.Props["membertype"] != "Method") {
-				continue
+			wanted, err := memberNamed(c, m)
+			if err != nil {
+				return err
 			}
-
-			wanted := c.Values["name"] == nil
-			for name := range object.Each(c.Values["name"]) {
-				re, err := pattern.Wildcard(object.Text(name))
-				if err != nil {
-					return err
-				}
-				wanted = wanted || re.MatchString(object.Text(m.Props["name"]))
-			}
-			if !wanted {
+			if !wanted || !memberIs(m, strings.ToLower(c.Text("membertype"))) {
 				continue
 			}
 
@@ -62,6 +52,34 @@ func getMember(c *cmdlet.Call) error {
 		return c.Fail(words.Errorf("You must specify an object for the Get-Member cmdlet."))
 	}
 	return nil
+}
+
+// memberIs says whether a member is of a kind; "" and all are every kind.
+func memberIs(m *object.Object, kind string) bool {
+	of := object.Text(m.Props["membertype"])
+	switch kind {
+	case "", "all":
+		return true
+	case "properties":
+		return of != "Method"
+	case "methods":
+		return of == "Method"
+	}
+	return strings.EqualFold(kind, of)
+}
+
+// memberNamed says whether -Name chooses a member.
+func memberNamed(c *cmdlet.Call, m *object.Object) (bool, error) {
+	for name := range object.Each(c.Values["name"]) {
+		re, err := pattern.Wildcard(object.Text(name))
+		if err != nil {
+			return false, err
+		}
+		if re.MatchString(object.Text(m.Props["name"])) {
+			return true, nil
+		}
+	}
+	return c.Values["name"] == nil, nil
 }
 
 // membersOf returns the methods and properties of an object, each by name.

@@ -33,6 +33,7 @@ func getVerb(c *cmdlet.Call) error {
 	if len(names) == 0 && !c.Piped {
 		names = []object.Value{"*"}
 	}
+
 	for _, group := range verbs() {
 		for verb := range strings.FieldsSeq(group[1]) {
 			for _, name := range names {
@@ -43,6 +44,7 @@ func getVerb(c *cmdlet.Call) error {
 				if !re.MatchString(verb) {
 					continue
 				}
+
 				if err := c.Out.Put(object.New(object.Custom).Set("Verb", verb).Set("Group", group[0])); err != nil {
 					return err
 				}

@@ -180,6 +180,7 @@ func grouping(c *cmdlet.Call) func(item object.Value) (heading []string, differs
 		if !given {
 			return nil, false, nil
 		}
+
 		k, err := sortKey(c, by)
 		if err != nil {
 			return nil, false, err
@@ -188,6 +189,7 @@ func grouping(c *cmdlet.Call) func(item object.Value) (heading []string, differs
 		if err != nil {
 			return nil, false, err
 		}
+
 		text := object.Text(row[0])
 		if !first && text == last {
 			return nil, false, nil
