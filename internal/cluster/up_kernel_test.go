@@ -29,8 +29,16 @@ import (
 	"mullion.dev/mullion/internal/process/supervisor"
 )
 
-// TestMain is also the supervisor that Up starts. It has one unit; TEST_UNIT says how that unit starts.
+// TestMain is also the supervisor that Up starts. It has one unit; TEST_UNIT says how that unit starts. With
+// TEST_IN_CGROUP it is a process in a cgroup.
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(inCgroup); dir != "" {
+		if err := beInCgroup(dir, os.Args[1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if i := slices.Index(os.Args, "--data-dir"); i > 0 && slices.Contains(os.Args, "supervise") {
 		paths := layout.Paths{Data: os.Args[i+1]}
 		if err := superviseOne(paths, os.Getenv("TEST_UNIT")); err != nil {

@@ -1,0 +1,190 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// KillCgroups ends all processes in the cgroups of that name and below, and removes the cgroups, on cgroup v1 and v2.
+func KillCgroups(ctx context.Context, parent string) error {
+	roots, err := filepath.Glob("/sys/fs/cgroup/*" + parent)
+	if err != nil {
+		return err
+	}
+
+	roots = append(roots, "/sys/fs/cgroup"+parent)
+	for _, root := range roots {
+		if err := stopForks(root); err != nil {
+			return err
+		}
+	}
+
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+
+	for _, root := range roots {
+		var w wane
+		for {
+			left, err := killCgroup(root, parent)
+			if err != nil {
+				return err
+			}
+			if left == 0 {
+				break
+			}
+
+			if w.stands(left, time.Now()) {
+				return fmt.Errorf("%d processes and cgroups in %q do not end", left, root)
+			}
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-tick.C:
+			}
+		}
+	}
+
+	return nil
+}
+
+// wane sees a number become smaller.
+type wane struct {
+	fewest int
+	at     time.Time
+}
+
+// killPatience is how long nothing may end of what was killed. A process is at its end when what it had is given back,
+// and the mounts of a container are when their files are on the disk: on a busy machine a hundred take minutes.
+const killPatience = 20 * time.Second
+
+// stands reports whether the number has not become smaller for killPatience.
+func (w *wane) stands(left int, now time.Time) bool {
+	if w.at.IsZero() || left < w.fewest {
+		w.fewest, w.at = left, now
+	}
+	return now.Sub(w.at) > killPatience
+}
+
+// stopForks keeps the processes in a cgroup tree from starting others while they are ended one by one, and from waiting
+// for processor time when they are to end. Where the hierarchy has the controller pids, it sets their limit to 0; on
+// cgroup v2 the kernel ends all of them at once.
+func stopForks(root string) error {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if noCgroup(err) {
+			return nil
+		}
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		return errors.Join(writeExisting(filepath.Join(path, "cpu.cfs_quota_us"), "-1"),
+			writeExisting(filepath.Join(path, "cpu.max"), "max"), writeExisting(filepath.Join(path, "pids.max"), "0"))
+	})
+	return errors.Join(err, writeExisting(filepath.Join(root, "cgroup.kill"), "1"))
+}
+
+// noCgroup reports whether err means that the cgroup does not exist. If a cgroup is removed while its files are open,
+// they answer ENODEV; systemd removes a scope's cgroup when the last of its processes has ended.
+func noCgroup(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) }
+
+// writeExisting writes to a file of a cgroup, if the cgroup has it.
+func writeExisting(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if noCgroup(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); noCgroup(err) {
+		return nil
+	}
+	return err
+}
+
+// killCgroup sends SIGKILL to the processes in a cgroup tree, whose name is parent, removes the cgroups that are empty,
+// and returns how many processes it saw.
+func killCgroup(root, parent string) (int, error) {
+	var dirs []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			dirs = append(dirs, path)
+		}
+		if noCgroup(err) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+
+	seen := 0
+	for _, dir := range slices.Backward(dirs) {
+		saw, err := killProcesses(dir, parent)
+		seen += saw
+		if err != nil {
+			return seen, err
+		}
+		if err := os.Remove(dir); err != nil && !noCgroup(err) {
+			seen++ // still in use: look again
+		}
+	}
+
+	return seen, nil
+}
+
+// killProcesses sends SIGKILL to the processes in a cgroup of the tree parent, and returns how many it saw.
+func killProcesses(dir, parent string) (seen int, err error) {
+	data, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	if err != nil && !noCgroup(err) {
+		return 0, err
+	}
+
+	for line := range strings.FieldsSeq(string(data)) {
+		pid, err := strconv.Atoi(line)
+		if err != nil || pid <= 1 {
+			continue
+		}
+		seen++
+		if pid == os.Getpid() || visits(pid, parent) {
+			continue
+		}
+
+		if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+			return seen, fmt.Errorf("end process %d of %q: %w", pid, dir, err)
+		}
+	}
+
+	return seen, nil
+}
+
+// visits says whether a process is in a cgroup tree by a thread alone. With cgroup v1 whoever starts a program there,
+// the supervisor or an agent, is in it by the thread that does (cgroup.Place), and cgroup.procs names the process. That
+// thread ends with the program, and the process lives elsewhere. One whose first thread has ended, which Linux places in
+// the root, does not visit: it is the tree's.
+func visits(pid int, parent string) bool {
+	groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(groups)) {
+		if strings.Contains(strings.TrimSuffix(line, "\n")+"/", parent+"/") {
+			return false
+		}
+	}
+
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, state, _ := strings.Cut(string(stat[max(0, strings.LastIndex(string(stat), ")")):]), ") ")
+	return err == nil && state != "" && !strings.ContainsAny(state[:1], "ZXx")
+}
