@@ -554,7 +554,11 @@ func (f *Formatter) list(o *object.Object) error {
 
 	lines := []string{""}
 	for _, name := range names {
-		lines = append(lines, fmt.Sprintf("%-*s : %s", width, name, listValue(o.Value(name))))
+		text := listValue(o.Value(name))
+		if o.View != nil && o.View.Texts[name] != nil {
+			text = strings.Join(o.View.Texts[name], "\n"+strings.Repeat(" ", width+len(" : ")))
+		}
+		lines = append(lines, fmt.Sprintf("%-*s : %s", width, name, text))
 	}
 
 	for _, l := range lines {

@@ -206,11 +206,22 @@ type Display struct {
 	Grid  *Grid
 	List  []*object.Object
 	Lines []string // as they are
+	// Heading is that of a group. What else is shown after it begins with a blank line.
+	Heading []string
 }
 
 // put shows it.
 func (d *Display) put(f *Formatter) error {
 	f.End()
+	for _, l := range d.Heading {
+		if err := f.line(l); err != nil {
+			return err
+		}
+	}
+	if len(d.Heading) > 0 {
+		return nil
+	}
+
 	f.kind = "display"
 	for _, l := range d.Lines {
 		if err := f.line(l); err != nil {

@@ -27,6 +27,8 @@ type Object struct {
 type View struct {
 	Names []string
 	Table bool
+	// Texts are what a list shows in place of values, a line each, by their properties' names.
+	Texts map[string][]string
 }
 
 // New returns an object of a kind, without properties.

@@ -50,32 +50,48 @@ func getNetIPConfiguration(c *cmdlet.Call) error {
 // (https://learn.microsoft.com/powershell/module/nettcpip/get-netipconfiguration).
 func configuration(a system.Adapter, routes []system.Route) *object.Object {
 	var four, six, servers []object.Value
+	shown := map[string][]string{"IPv4Address": {}, "IPv6DefaultGateway": {}, "IPv4DefaultGateway": {}, "DNSServer": {}}
+	show := func(name, text string) { shown[name] = append(shown[name], text) }
 	for _, x := range a.Addrs {
 		if x.Addr.Is6() {
 			six = append(six, addressObject(x, a))
 			continue
 		}
 		four = append(four, addressObject(x, a))
-	}
-	for _, server := range a.DNS {
-		servers = append(servers, server.String())
+		show("IPv4Address", x.Addr.String())
 	}
 
-	hops := func(of6 bool) object.Value {
+	for _, server := range a.DNS {
+		servers = append(servers, server.String())
+		show("DNSServer", server.String())
+	}
+
+	hops := func(name string, of6 bool) object.Value {
 		var all []object.Value
 		for _, r := range routes {
 			if r.Index == a.Index && r.Prefix.Bits() == 0 && r.Hop.Is6() == of6 {
 				all = append(all, object.New(object.Custom).Set("NextHop", r.Hop.String()).Set("RouteMetric", r.Metric).
 					Set("ifIndex", r.Index))
+				show(name, r.Hop.String())
 			}
 		}
 		return slices.Clip(all)
 	}
 
-	return object.New(object.Custom).Set("InterfaceAlias", a.Name).Set("InterfaceIndex", a.Index).
+	o := object.New(object.Custom).Set("InterfaceAlias", a.Name).Set("InterfaceIndex", a.Index).
 		Set("InterfaceDescription", a.Description).Set("IPv4Address", four).Set("IPv6Address", six).
-		Set("IPv4DefaultGateway", hops(false)).Set("IPv6DefaultGateway", hops(true)).
+		Set("IPv4DefaultGateway", hops("IPv4DefaultGateway", false)).
+		Set("IPv6DefaultGateway", hops("IPv6DefaultGateway", true)).
 		Set("DNSServer", object.New(object.Custom).Set("ServerAddresses", servers))
+	o.View = &object.View{
+		Names: []string{
+			"InterfaceAlias", "InterfaceIndex", "InterfaceDescription", "IPv4Address", "IPv6DefaultGateway",
+			"IPv4DefaultGateway", "DNSServer",
+		},
+		Texts: shown,
+	}
+
+	return o
 }
 
 func configurationCmdlets() []cmdlet.Cmdlet {

@@ -83,7 +83,7 @@ func formatTable(c *cmdlet.Call) error {
 			return err
 		}
 		if differs {
-			if err := errors.Join(end(), c.Out.Put(&format.Display{Lines: heading})); err != nil {
+			if err := errors.Join(end(), c.Out.Put(&format.Display{Heading: heading})); err != nil {
 				return err
 			}
 		}
@@ -246,7 +246,7 @@ func formatList(c *cmdlet.Call) error {
 			return err
 		}
 		if differs {
-			if err := errors.Join(end(), c.Out.Put(&format.Display{Lines: heading})); err != nil {
+			if err := errors.Join(end(), c.Out.Put(&format.Display{Heading: heading})); err != nil {
 				return err
 			}
 		}
