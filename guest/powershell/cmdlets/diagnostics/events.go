@@ -239,7 +239,12 @@ func getWinEvent(c *cmdlet.Call) error {
 	}
 
 	if len(found) == 0 {
-		return c.Fail(words.Errorf("No events were found that match the specified selection criteria."))
+		return c.Fail(&object.Exception{
+			Class:    "System.Exception",
+			ID:       "NoMatchingEventsFound",
+			Category: object.ObjectNotFound,
+			Message:  "No events were found that match the specified selection criteria.",
+		})
 	}
 	for _, e := range found {
 		if err := c.Output(winEvent(e)); err != nil {

@@ -1,6 +1,9 @@
 package utility
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -108,14 +111,33 @@ func selectInFiles(c *cmdlet.Call, patterns []*pattern.Pattern, context around) 
 
 func selectInFile(c *cmdlet.Call, t cmdlet.Target, patterns []*pattern.Pattern, context around) error {
 	data, err := os.ReadFile(t.Full)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	if err != nil {
+		return c.Fail(unread(t.Full, err))
 	}
 	var lines []inputLine
 	for line := range strings.Lines(provider.FileText(data)) {
 		lines = append(lines, inputLine{strings.TrimRight(line, "\r\n"), int64(len(lines) + 1)})
 	}
 	return selectLines(c, lines, t.Full, patterns, context)
+}
+
+// unread is the error for what cannot be read, after which the rest is looked at. Windows refuses to open a folder as it
+// refuses a file of others.
+func unread(path string, err error) error {
+	why := err.Error()
+	if info, known := os.Stat(path); errors.Is(err, fs.ErrPermission) || (known == nil && info.IsDir()) {
+		why = fmt.Sprintf("Access to the path '%s' is denied.", path)
+	}
+	return &object.Exception{
+		Class:    "System.ArgumentException",
+		ID:       "ProcessingFile",
+		Category: "InvalidArgument",
+		Target:   path,
+		Message:  fmt.Sprintf("The file %s can not be read: %s", path, why),
+	}
 }
 
 // selectLines outputs those of the lines that match, with -List the first of a file alone. A line is shown once,
