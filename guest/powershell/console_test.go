@@ -171,7 +171,7 @@ func complete(t *testing.T, text string, before ...string) (start int, matches [
 func TestCompletion(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	for _, name := range []string{"here/a file.txt", "here/alpha.txt", "here/inner/x", "bin/tool-one", "it's/x"} {
+	for _, name := range []string{"here/a file.txt", "here/alpha.txt", "here/inner/x", "bin/tool-one", "it's/x", "two/the file", "two/the file (x86)"} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -229,6 +229,7 @@ func TestCompletion(t *testing.T) {
 		`Get-Content "./a f|`:                 `12 "./a file.txt"`,
 		"Get-Content ../it|":                  "12 '../it''s'",
 		"Get-Content inner/|":                 "12 inner/x",
+		"Get-Content ../two/|":                "12 '../two/the file' '../two/the file (x86)'",
 		"cd |":                                "3 ./inner",
 		"./al|":                               "0 ./alpha.txt",
 		"./a |":                               "4 './a file.txt' ./alpha.txt ./inner",

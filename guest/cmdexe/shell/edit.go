@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"mullion.dev/mullion/guest/cmdexe/disk"
 	"mullion.dev/mullion/guest/cmdexe/wild"
 	"mullion.dev/mullion/guest/lineedit"
 )
@@ -55,6 +56,10 @@ func (s *Shell) completion(line string, cursor int) lineedit.Completion {
 		return lineedit.Completion{}
 	}
 	c := lineedit.Completion{Start: len([]rune(before[:start])), End: len(text)}
+	items = slices.Clone(items)
+	slices.SortFunc(items, func(a, b disk.Info) int { // by their names, whether or not these are put into quotes
+		return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
+	})
 	for _, item := range items {
 		if !wild.Match(name, item.Name) || (takesFolder(before[:start]) && !item.Folder()) {
 			continue
@@ -66,7 +71,6 @@ func (s *Shell) completion(line string, cursor int) lineedit.Completion {
 		c.Matches = append(c.Matches, match)
 	}
 
-	slices.SortFunc(c.Matches, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
 	return c
 }
 

@@ -17,6 +17,7 @@ func TestTyped(t *testing.T) {
 		"quotes":                   {"type two\t", `C:\w>type "two words.txt"` + "\nsecond\n"},
 		"in quotes":                {"type \"two w\t", `C:\w>type "two words.txt"` + "\nsecond\n"},
 		"in a folder":              {"type sub\\\t", `C:\w>type sub\inner.txt` + "\ninner\n"},
+		"the first of two":         {"echo sub\\the\t", `C:\w>echo "sub\the file"` + "\n\"sub\\the file\"\n"},
 		"of another drive's":       {"echo C:\\bi\t", `C:\w>echo C:\bin` + "\nC:\\bin\n"},
 		"a folder":                 {"cd o\t", `C:\w>cd only` + "\n"},
 		"a file for echo":          {"echo o\t", `C:\w>echo one.txt` + "\none.txt\n"},
@@ -39,6 +40,8 @@ func TestTyped(t *testing.T) {
 			m.write("w/two words.txt", "second\r\n")
 			m.write("w/sub/inner.txt", "inner\r\n")
 			m.write("w/only/x", "")
+			m.write("w/sub/the file", "")
+			m.write("w/sub/the file (x86)", "")
 			m.typed = strings.Split(tt.lines, "\n")
 			out := m.file("output")
 			o := m.options([]string{`PATH=C:\bin`}, `C:\w`, [3]*os.File{m.file("input"), out, out})

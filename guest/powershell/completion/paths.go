@@ -28,7 +28,7 @@ func (s Session) paths(w word, folders bool) []string {
 	}
 
 	var found []string
-	for _, one := range names {
+	for _, one := range sorted(names) { // by their names, whether or not these are put into quotes
 		if !begins(one, name) {
 			continue
 		}
@@ -37,7 +37,7 @@ func (s Session) paths(w word, folders bool) []string {
 		}
 		found = append(found, called(quotedIfNeeded(dir+one, w.quote), w))
 	}
-	return sorted(found)
+	return found
 }
 
 // files returns the names in a folder.
