@@ -171,8 +171,8 @@ func killProcesses(dir, parent string) (seen int, err error) {
 
 // visits says whether a process is in a cgroup tree by a thread alone. With cgroup v1 whoever starts a program there,
 // the supervisor or an agent, is in it by the thread that does (cgroup.Place), and cgroup.procs names the process. That
-// thread ends with the program, and the process lives elsewhere. One whose first thread has ended, which Linux places in
-// the root, does not visit: it is the tree's.
+// thread ends with the program, and the process lives elsewhere. One whose first thread has ended does not visit: Linux
+// places it in the root, and it is the tree's.
 func visits(pid int, parent string) bool {
 	groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 // inCgroup names the cgroup that a process of these tests is in; its argument says how.
 const inCgroup = "TEST_IN_CGROUP"
 
-func init() {
+func init() { //nolint:gochecknoinits // only this is sure to run on the first thread
 	if os.Getenv(inCgroup) != "" {
 		runtime.LockOSThread() // main runs on the first thread
 	}

@@ -3,6 +3,8 @@ package native
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
+	"strings"
 
 	"mullion.dev/mullion/guest/powershell/object"
 )
@@ -83,6 +85,7 @@ func MarshalClass() *object.Class {
 		class.Calls = append(class.Calls, read, write)
 	}
 
+	slices.SortFunc(class.Calls, func(a, b object.Method) int { return strings.Compare(a.Name, b.Name) })
 	return class
 }
 

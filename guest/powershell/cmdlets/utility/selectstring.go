@@ -124,8 +124,8 @@ func selectInFile(c *cmdlet.Call, t cmdlet.Target, patterns []*pattern.Pattern, 
 	return selectLines(c, lines, t.Full, patterns, context)
 }
 
-// unread is the error for what cannot be read, after which the rest is looked at. Windows refuses to open a folder as it
-// refuses a file of others.
+// unread is the error for what cannot be read, after which the rest is looked at. Windows refuses to open a folder as
+// it refuses a file of others.
 func unread(path string, err error) error {
 	why := err.Error()
 	if info, known := os.Stat(path); errors.Is(err, fs.ErrPermission) || (known == nil && info.IsDir()) {
