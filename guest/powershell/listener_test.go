@@ -43,6 +43,12 @@ func (s *server) printed() string {
 // serve runs a script until it ends or the test does. The port that it opens is one of this machine's own.
 func serve(t *testing.T, args ...string) *server {
 	t.Helper()
+	return serveTyped(t, "", args...)
+}
+
+// serveTyped is serve, of a session at whose prompt something is typed.
+func serveTyped(t *testing.T, input string, args ...string) *server {
+	t.Helper()
 	s := &server{ended: make(chan int, 1)}
 	opened := make(chan string, 8)
 	windows := stageWindows()
@@ -59,7 +65,7 @@ func serve(t *testing.T, args ...string) *server {
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	session := Session{
-		Args: args, Stdin: strings.NewReader(""), Stdout: s, Stderr: &s.errs, Newline: "\n", windows: windows,
+		Args: args, Stdin: strings.NewReader(input), Stdout: s, Stderr: &s.errs, Newline: "\n", windows: windows,
 	}
 	done := make(chan struct{})
 	go func() {

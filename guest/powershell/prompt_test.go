@@ -1,6 +1,7 @@
 package powershell
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -129,4 +130,37 @@ func TestLogo(t *testing.T) {
 	if out, _ := typed(t, nil, "exit\n"); !strings.HasPrefix(out, "Mullion's PowerShell") {
 		t.Errorf("printed %q", out)
 	}
+}
+
+// TestLeftRunning: what a command leaves running does not end with that command, but with the session.
+func TestLeftRunning(t *testing.T) {
+	t.Run("a job", func(t *testing.T) {
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Chdir(t.TempDir())
+		var out strings.Builder
+		s := &Session{
+			Args: []string{"-NoLogo"}, Stdout: &out, Stderr: &out, Newline: "\n", Self: self,
+			Stdin: strings.NewReader("$j = Start-Job { Start-Sleep -Milliseconds 300; 'done' }\n$j.State\n" +
+				"Receive-Job $j -Wait\n$j.State\n"),
+		}
+		s.Run(t.Context())
+		got := regexp.MustCompile(`PS /[^>]*> `).ReplaceAllString(out.String(), "")
+		if diff := cmp.Diff("Running\ndone\nCompleted\n\n", got); diff != "" {
+			t.Errorf("printed (-want +got):\n%s", diff)
+		}
+	})
+
+	t.Run("a listener", func(t *testing.T) {
+		const asked = 16 // one that is broken off might be answered by chance
+		s := serveTyped(t, "$l = New-Object System.Net.HttpListener\n$l.Prefixes.Add('http://+:80/')\n$l.Start()\n"+
+			strings.Repeat("$c = $l.GetContext()\n$c.Response.StatusCode = 204; $c.Response.Close()\n", asked), "-NoLogo")
+		for range asked {
+			if got := s.ask(t, "GET", "/", ""); got.StatusCode != http.StatusNoContent {
+				t.Fatalf("answered %s", got.Status)
+			}
+		}
+	})
 }

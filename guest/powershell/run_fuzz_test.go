@@ -77,6 +77,7 @@ func FuzzRun(f *testing.F) {
 
 		st := &session.State{
 			Context: t.Context(),
+			Whole:   t.Context(),
 			Newline: "\n",
 			Stdin:   strings.NewReader(""),
 			Stdout:  io.Discard,

@@ -233,6 +233,7 @@ func decode(text string) (string, error) {
 func (s *Session) state(ctx context.Context) *session.State {
 	st := &session.State{
 		Context: ctx,
+		Whole:   ctx,
 		Newline: s.Newline,
 		Self:    s.Self,
 		Stdin:   s.Stdin,

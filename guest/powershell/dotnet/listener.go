@@ -158,11 +158,11 @@ func (l *listener) start(s *session.State) error {
 	l.mu.Lock()
 	l.open, l.busy = map[string]net.Listener{}, map[*exchange]bool{}
 	l.requests, l.ended = make(chan *exchange), make(chan struct{})
-	l.queue, l.ctx = make(chan struct{}, queueLength), s.Context
+	l.queue, l.ctx = make(chan struct{}, queueLength), s.Whole
 	l.mu.Unlock()
 	l.server = &http.Server{ // a script may answer as late as it likes
 		Handler:     http.HandlerFunc(l.serve),
-		BaseContext: func(net.Listener) context.Context { return s.Context },
+		BaseContext: func(net.Listener) context.Context { return s.Whole },
 		ErrorLog:    slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 

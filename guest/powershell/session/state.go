@@ -18,6 +18,9 @@ import (
 // Windows.
 type State struct {
 	Context context.Context //nolint:containedctx // a session is one call of Run, and every statement of it ends with that
+	// Whole is the context of the whole session: what a command leaves running ends with that. At a prompt, Context is
+	// the command's, which Ctrl+C ends.
+	Whole context.Context //nolint:containedctx // likewise
 	// Newline ends lines: "\r\n" on Windows.
 	Newline string
 	// Core says that it is PowerShell 6 or later, which writes UTF-8 where Windows PowerShell writes UTF-16.

@@ -184,7 +184,7 @@ func Class() *object.Class {
 			if err != nil {
 				return nil, err
 			}
-			return &object.Instance{Of: of(), V: t.begin(c.State.Context, c.Text(0), port)}, nil
+			return &object.Instance{Of: of(), V: t.begin(c.State.Whole, c.Text(0), port)}, nil
 		})
 	}
 	connect := ask(func(t *tcpClient, c *object.Call) (object.Value, error) {

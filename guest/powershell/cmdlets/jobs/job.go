@@ -65,7 +65,7 @@ func over(m member) bool {
 
 // run starts a job's program, which runs a script.
 func (j *job) run(in *session.State, script string) error {
-	j.cmd = exec.CommandContext(in.Context, in.Self, "-NonInteractive", "-NoProfile", ServerMode, "-EncodedCommand", encode(script))
+	j.cmd = exec.CommandContext(in.Whole, in.Self, "-NonInteractive", "-NoProfile", ServerMode, "-EncodedCommand", encode(script))
 	j.cmd.Dir, j.cmd.Env = in.Dir, in.Environ()
 	out, err := j.cmd.StdoutPipe()
 	if err != nil {
