@@ -34,11 +34,14 @@ func getMember(c *cmdlet.Call) error {
 
 		seen = append(seen, of)
 		for _, m := range members(v) {
+			if !memberIs(m, strings.ToLower(c.Text("membertype"))) {
+				continue
+			}
 			wanted, err := memberNamed(c, m)
 			if err != nil {
 				return err
 			}
-			if !wanted || !memberIs(m, strings.ToLower(c.Text("membertype"))) {
+			if !wanted {
 				continue
 			}
 
@@ -68,18 +71,17 @@ func memberIs(m *object.Object, kind string) bool {
 	return strings.EqualFold(kind, of)
 }
 
-// memberNamed says whether -Name chooses a member.
+// memberNamed says whether -Name chooses a member. A pattern that is none is an error, whatever the others choose.
 func memberNamed(c *cmdlet.Call, m *object.Object) (bool, error) {
+	wanted := c.Values["name"] == nil
 	for name := range object.Each(c.Values["name"]) {
 		re, err := pattern.Wildcard(object.Text(name))
 		if err != nil {
 			return false, err
 		}
-		if re.MatchString(object.Text(m.Props["name"])) {
-			return true, nil
-		}
+		wanted = wanted || re.MatchString(object.Text(m.Props["name"]))
 	}
-	return c.Values["name"] == nil, nil
+	return wanted, nil
 }
 
 // membersOf returns the methods and properties of an object, each by name.
