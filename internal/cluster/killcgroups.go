@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/procfile"
 )
 
 // KillCgroups ends all processes in the cgroups of that name and below, and removes the cgroups, on cgroup v1 and v2.
@@ -174,17 +176,11 @@ func killProcesses(dir, parent string) (seen int, err error) {
 // thread ends with the program, and the process lives elsewhere. One whose first thread has ended does not visit: Linux
 // places it in the root, and it is the tree's.
 func visits(pid int, parent string) bool {
-	groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
-	if err != nil {
+	in := func(cgroup string) bool { return strings.Contains(cgroup+"/", parent+"/") }
+	elsewhere := procfile.Cgroups(pid)
+	if len(elsewhere) == 0 || slices.ContainsFunc(elsewhere, in) {
 		return false
 	}
-	for line := range strings.Lines(string(groups)) {
-		if strings.Contains(strings.TrimSuffix(line, "\n")+"/", parent+"/") {
-			return false
-		}
-	}
-
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, state, _ := strings.Cut(string(stat[max(0, strings.LastIndex(string(stat), ")")):]), ") ")
-	return err == nil && state != "" && !strings.ContainsAny(state[:1], "ZXx")
+	stat := procfile.Stat(pid)
+	return len(stat) > 0 && !slices.Contains([]string{"Z", "X"}, stat[0])
 }

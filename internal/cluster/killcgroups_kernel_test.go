@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/base/procfile"
 	"mullion.dev/mullion/internal/base/testrun"
 )
 
@@ -49,8 +50,8 @@ func beInCgroup(dir, how string) error {
 		return err
 	}
 	go func() {
-		for stat := []byte{}; !headless(stat); time.Sleep(time.Millisecond) {
-			stat, _ = os.ReadFile("/proc/self/stat")
+		for procfile.Stat(os.Getpid())[0] != "Z" {
+			time.Sleep(time.Millisecond)
 		}
 		fmt.Println("there")
 		_, _ = in.ReadString('\n')
@@ -58,14 +59,6 @@ func beInCgroup(dir, how string) error {
 	}()
 	_, _, err := unix.Syscall(unix.SYS_EXIT, 0, 0, 0) // the thread alone
 	return err
-}
-
-// headless says whether the first thread of a process has ended, by its stat.
-func headless(stat []byte) bool {
-	var pid int
-	var name, state string
-	_, err := fmt.Sscan(string(stat), &pid, &name, &state)
-	return err == nil && state == "Z"
 }
 
 // startInCgroup starts a process that is in a cgroup, and waits until it is.

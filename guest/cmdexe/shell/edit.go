@@ -56,7 +56,6 @@ func (s *Shell) completion(line string, cursor int) lineedit.Completion {
 		return lineedit.Completion{}
 	}
 	c := lineedit.Completion{Start: len([]rune(before[:start])), End: len(text)}
-	items = slices.Clone(items)
 	slices.SortFunc(items, func(a, b disk.Info) int { // by their names, whether or not these are put into quotes
 		return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
 	})

@@ -78,6 +78,14 @@ func plain(f form, size int) shape {
 	}
 }
 
+// characterSize is that of one in a text, in bytes.
+func characterSize(wide bool) int {
+	if wide {
+		return 2
+	}
+	return 1
+}
+
 // shapeOf returns how a type lies in memory. look finds declared types.
 func shapeOf(k kind, wide bool, look func(name string) *made) (shape, error) {
 	unfit := func() (shape, error) {
@@ -110,7 +118,7 @@ func shapeOf(k kind, wide bool, look func(name string) *made) (shape, error) {
 	case "bool", "Boolean":
 		return truthOf(k, unfit)
 	case "char", "Char":
-		return plain(number, map[bool]int{false: 1, true: 2}[wide]), nil
+		return plain(number, characterSize(wide)), nil
 	case "string", "String":
 		return textOf(k, wide, unfit)
 	case "StringBuilder", "Text.StringBuilder":
@@ -118,9 +126,11 @@ func shapeOf(k kind, wide bool, look func(name string) *made) (shape, error) {
 		s.form = builder
 		return s, err
 	case "Guid":
-		id := plain(guid, 16)
-		id.align = 4
-		return id, nil
+		return shape{
+			form:  guid,
+			size:  16,
+			align: 4,
+		}, nil
 	}
 
 	if p, known := primitives()[k.name]; known {
@@ -152,12 +162,9 @@ func madeShape(m *made, unfit func() (shape, error)) (shape, error) {
 }
 
 func numberShape(p primitive) shape {
-	return shape{
-		form:   number,
-		size:   p.size,
-		align:  p.size,
-		signed: p.signed,
-	}
+	s := plain(number, p.size)
+	s.signed = p.signed
+	return s
 }
 
 // truthOf returns the shape of a bool, a BOOL unless MarshalAs says otherwise.
@@ -188,11 +195,8 @@ func textOf(k kind, wide bool, unfit func() (shape, error)) (shape, error) {
 		if k.size == 0 {
 			return unfit()
 		}
-		s.form, s.align = inside, 1
-		s.count = int(k.size)
-		if wide {
-			s.align = 2
-		}
+		s.form, s.count = inside, int(k.size)
+		s.align = characterSize(wide)
 		s.size = s.count * s.align
 	default:
 		return unfit()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // mostBytes bounds what is read of a process: a process says itself where in its memory its environment and its command
@@ -40,4 +41,30 @@ func HasVariable(pid int, variable string) bool {
 		}
 	}
 	return false
+}
+
+// Cgroups returns the paths of a process's cgroups, one in each hierarchy; none if it has ended. With cgroup v1 those
+// of a process whose first thread has ended are the root.
+func Cgroups(pid int) []string {
+	text, err := os.ReadFile(Path(pid, "cgroup"))
+	if err != nil {
+		return nil
+	}
+	var all []string
+	for line := range strings.Lines(string(text)) { // "4:pids:/a/b", cgroups(7)
+		if fields := strings.SplitN(strings.TrimRight(line, "\n"), ":", 3); len(fields) == 3 {
+			all = append(all, fields[2])
+		}
+	}
+	return all
+}
+
+// Stat returns the fields of a process's stat after its name, none if it has ended: "pid (name) state ppid …", and the
+// name may hold anything (proc_pid_stat(5)).
+func Stat(pid int) []string {
+	text, err := os.ReadFile(Path(pid, "stat"))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -170,5 +171,31 @@ func TestReadIsBounded(t *testing.T) {
 	}
 	if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestStat: a process names itself what it likes, and the fields after that are found.
+func TestStat(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "a) Z (b")
+	if err := os.Symlink("/bin/sleep", program); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stat := Stat(cmd.Process.Pid)
+	if len(stat) < 2 || stat[0] == "Z" || stat[1] != strconv.Itoa(os.Getpid()) {
+		t.Errorf("its stat after the name: %q", stat)
+	}
+	if all := Cgroups(cmd.Process.Pid); len(all) == 0 || !strings.HasPrefix(all[0], "/") {
+		t.Errorf("its cgroups: %q", all)
+	}
+
+	pid := cmd.Process.Pid
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if stat, all := Stat(pid), Cgroups(pid); len(stat) > 0 || len(all) > 0 {
+		t.Errorf("of one that has ended: %q, %q", stat, all)
 	}
 }

@@ -176,7 +176,7 @@ func namespaceAt(path string) (namespace, bool) {
 
 // has reports whether the process is in one of the places. A zombie and a thread of the kernel are in none.
 func (p places) has(pid int) bool {
-	if slices.ContainsFunc(cgroupsOf(pid), p.inCgroup) {
+	if slices.ContainsFunc(procfile.Cgroups(pid), p.inCgroup) {
 		return !isZombie(pid)
 	}
 	if len(p.namespaces) > 0 {
@@ -217,43 +217,18 @@ func (p places) inCgroup(name string) bool {
 	return slices.ContainsFunc(p.cgroups, func(of string) bool { return name == of || strings.HasPrefix(name, of+"/") })
 }
 
-// cgroupsOf returns the paths of a process's cgroups, one in each hierarchy.
-func cgroupsOf(pid int) []string {
-	text, err := os.ReadFile(procfile.Path(pid, "cgroup"))
-	if err != nil {
-		return nil
-	}
-	var all []string
-	for line := range strings.Lines(string(text)) { // "4:pids:/a/b", cgroups(7)
-		if fields := strings.SplitN(strings.TrimRight(line, "\n"), ":", 3); len(fields) == 3 {
-			all = append(all, fields[2])
-		}
-	}
-	return all
-}
-
-// stat returns the fields of a process's stat after its name: "pid (name) state ppid …", and the name may hold anything
-// (proc_pid_stat(5)).
-func stat(pid int) []string {
-	text, err := os.ReadFile(procfile.Path(pid, "stat"))
-	if err != nil {
-		return nil
-	}
-	return strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-}
-
 func isZombie(pid int) bool {
-	fields := stat(pid)
+	fields := procfile.Stat(pid)
 	return len(fields) == 0 || fields[0] == "Z"
 }
 
 // describe reads the fields of a Leftover from /proc; they stay empty if the process has ended.
 func describe(pid int) Leftover {
-	l := Leftover{PID: pid, Cgroups: cgroupsOf(pid)}
+	l := Leftover{PID: pid, Cgroups: procfile.Cgroups(pid)}
 	if cmdline, err := procfile.Read(pid, "cmdline"); err == nil {
 		l.Args = strings.Split(strings.TrimRight(string(cmdline), "\x00"), "\x00")
 	}
-	if fields := stat(pid); len(fields) > 1 {
+	if fields := procfile.Stat(pid); len(fields) > 1 {
 		l.PPID, _ = strconv.Atoi(fields[1])
 	}
 	return l

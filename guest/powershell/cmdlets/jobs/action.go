@@ -17,8 +17,6 @@ type action struct {
 	shown *object.Object
 }
 
-func (a *action) over() bool { return a.job.State() == "Stopped" }
-
 func (a *action) state() string { return a.job.State() }
 
 func (a *action) object() *object.Object {
@@ -44,7 +42,7 @@ func (a *action) received(keep bool) []message {
 // await waits until the session ends, until one of the actions that run meanwhile unregisters this one, or until it is
 // late.
 func (a *action) await(s *session.State, late <-chan time.Time) error {
-	for !a.over() {
+	for !over(a) {
 		if rang, err := s.AwaitEvent(late); err != nil || !rang {
 			return err
 		}

@@ -207,19 +207,24 @@ const (
 var itemTypes = []string{"file", "directory", symbolicLink, junctionLink, hardLink}
 
 // newLink makes a link of a kind to a file or folder, which has to be there. With -Force it takes the place of an empty
-// folder or a file.
+// folder or a file. A symbolic link leads on from its own folder, the others from where the session is.
 func newLink(c *cmdlet.Call, kind, path, to string) error {
 	if to == "" {
 		return object.Thrown("%s : Cannot bind argument to parameter 'Value' because it is an empty string.", c.Name)
 	}
-	full := to
-	if !filepath.IsAbs(to) {
+	full := c.State.Path(to)
+	if kind == symbolicLink && !filepath.IsAbs(to) {
 		full = filepath.Join(filepath.Dir(path), to)
 	}
 
 	info, err := os.Stat(full)
-	if err != nil {
+	switch {
+	case err != nil:
 		return words.Errorf("Cannot find path '%s' because it does not exist.", to)
+	case kind == junctionLink && !info.IsDir():
+		return words.Errorf("Cannot create a junction to '%s', which is no folder.", to)
+	case kind == hardLink && info.IsDir():
+		return words.Errorf("A file is required for the operation. The item '%s' is not a file.", to)
 	}
 	if c.Flags["force"] {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -229,14 +234,8 @@ func newLink(c *cmdlet.Call, kind, path, to string) error {
 
 	switch kind {
 	case junctionLink:
-		if !info.IsDir() {
-			return words.Errorf("Cannot create a junction to '%s', which is no folder.", to)
-		}
 		return junction.Make(path, filepath.Clean(full))
 	case hardLink:
-		if info.IsDir() {
-			return words.Errorf("A file is required for the operation. The item '%s' is not a file.", to)
-		}
 		return os.Link(full, path)
 	}
 	return os.Symlink(strings.TrimRight(to, `/\`), path)

@@ -42,7 +42,7 @@ func sortKey(c *cmdlet.Call, v object.Value) (key, error) {
 	case *object.ScriptBlock:
 		k.name, k.block = strings.TrimSpace(v.Words), v
 	case *object.Hashtable:
-		if err := k.read(v, strings.HasPrefix(c.Name, "Format-")); err != nil {
+		if err := k.read(v, shownKeys()[c.Name]); err != nil {
 			return k, err
 		}
 
@@ -56,9 +56,16 @@ func sortKey(c *cmdlet.Call, v object.Value) (key, error) {
 	return k, nil
 }
 
-// read reads a key of a hash table. The names in it may be shortened. How a column is shown is only said to the cmdlets
-// that show one.
-func (k *key) read(t *object.Hashtable, shows bool) error {
+// shownKeys are the keys of a hash table that say how a value is shown, by the cmdlets that have them.
+func shownKeys() map[string][]string {
+	return map[string][]string{
+		"Format-Table": {"align", "alignment", "width", "formatstring"},
+		"Format-List":  {"formatstring"},
+	}
+}
+
+// read reads a key of a hash table. The names in it may be shortened, but for those that say how a value is shown.
+func (k *key) read(t *object.Hashtable, shows []string) error {
 	for _, name := range t.Keys {
 		v, low := t.Get(name), strings.ToLower(object.Text(name))
 		switch {
@@ -74,7 +81,7 @@ func (k *key) read(t *object.Hashtable, shows bool) error {
 		case strings.HasPrefix("descending", low):
 			k.descending = object.Truth(v)
 			continue
-		case shows && slices.Contains([]string{"align", "alignment", "width", "formatstring"}, low):
+		case slices.Contains(shows, low):
 			if err := k.shown(low, v); err != nil {
 				return err
 			}

@@ -9,3 +9,5 @@ Get-CimInstance Win32_Service | Format-Table
 $rows | Format-Table @{ n = 'x'; e = 'N'; align = 'above' }
 $rows | Format-Table @{ n = 'x'; e = 'N'; width = 0 }
 $rows | Format-Table @{ n = 'x'; e = 'N'; colour = 1 }
+$rows | Format-List @{ n = 'x'; e = 'Part'; FormatString = 'P0' }
+$rows | Format-List @{ n = 'x'; e = 'N'; width = 3 }

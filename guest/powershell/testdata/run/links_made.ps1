@@ -7,3 +7,7 @@ New-Item -ItemType Junction -Path k -Target d/f.txt
 New-Item -ItemType HardLink -Path i -Target d
 New-Item -ItemType Junction -Path l -Target nosuch
 Test-Path k, i, l
+Set-Content kept.txt 'kept'
+New-Item -ItemType Junction -Path kept.txt -Target d/f.txt -Force
+Get-Content kept.txt
+New-Item -ItemType Junction -Path d/below -Target d | Out-Null; Test-Path d/below/f.txt
