@@ -133,7 +133,7 @@ func TestLogo(t *testing.T) {
 }
 
 // TestLeftRunning: what a command leaves running does not end with that command, but with the session.
-func TestLeftRunning(t *testing.T) {
+func TestOutlivesItsLine(t *testing.T) {
 	t.Run("a job", func(t *testing.T) {
 		self, err := os.Executable()
 		if err != nil {
