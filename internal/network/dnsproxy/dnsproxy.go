@@ -4,6 +4,7 @@
 package dnsproxy
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -28,6 +29,7 @@ const (
 	mostConnections = 64              // over TCP
 	mostQuestions   = 32              // of one connection
 	largestDatagram = 4096            // bytes; RFC 6891 recommends this size for EDNS
+	unread          = 1 << 20         // bytes of datagrams that come faster than they are read
 	patience        = 2 * time.Second // with one server
 	idle            = 10 * time.Second
 )
@@ -136,14 +138,20 @@ func (p *Proxy) listen(at netip.AddrPort) error {
 // serve takes two sockets and answers what comes by them.
 func (p *Proxy) serve(packets net.PacketConn, streams net.Listener) {
 	p.closers = append(p.closers, packets, streams)
+	if c, ok := packets.(interface{ SetReadBuffer(bytes int) error }); ok {
+		_ = c.SetReadBuffer(unread) // as much of it as the machine gives (net.core.rmem_max)
+	}
+
 	p.running.Go(func() { p.serveUDP(packets) })
 	p.running.Go(func() { p.serveTCP(streams) })
 }
 
+// serveUDP reads datagrams. One that gets no place costs no memory: a client that floods is read as fast as it sends,
+// so that the socket's buffer has room for its neighbours.
 func (p *Proxy) serveUDP(c net.PacketConn) {
+	datagram := make([]byte, largestDatagram)
 	for {
-		question := make([]byte, largestDatagram)
-		n, from, err := c.ReadFrom(question)
+		n, from, err := c.ReadFrom(datagram)
 		if err != nil {
 			if !p.pause() {
 				return
@@ -151,17 +159,15 @@ func (p *Proxy) serveUDP(c net.PacketConn) {
 			continue
 		}
 
-		if _, ok := questionEnd(question[:n]); !ok {
+		client := clientOf(from)
+		if _, ok := questionEnd(datagram[:n]); !ok || !p.udp.Take(client) {
 			continue
 		}
 
-		client := clientOf(from)
-		if !p.udp.Take(client) {
-			continue
-		}
+		question := bytes.Clone(datagram[:n])
 		p.running.Go(func() {
 			defer p.udp.Give(client)
-			_, _ = c.WriteTo(p.answer("udp", question[:n]), from)
+			_, _ = c.WriteTo(p.answer("udp", question), from)
 		})
 	}
 }
