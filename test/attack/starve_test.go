@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // starvation is what a pod takes of something that the machine's programs share, as prog has it.
@@ -29,6 +31,7 @@ const (
 	nothing  = 0
 	byMemory = -1
 	open     = -2
+	underWay = -3
 )
 
 // leastPayloads is how many there are in each of the two wings: calls of which a container's programs must make none,
@@ -55,6 +58,12 @@ func starvations(t *testing.T, program string) []starvation {
 	text := output(t, exec.CommandContext(t.Context(), program, "starvers"))
 	if err := json.Unmarshal([]byte(text), &all); err != nil {
 		t.Fatal(err)
+	}
+
+	for i, s := range all {
+		if s.Most == underWay {
+			all[i].Most = testrun.MessagesUnderWay(t)
+		}
 	}
 	return all
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // attackImage has test/attack/prog too, as C:\app\attack.exe.
@@ -46,14 +48,15 @@ type starvation struct {
 }
 
 // starvations returns those for which no cgroup is enough.
-func starvations() []starvation {
+func starvations(t *testing.T) []starvation {
+	t.Helper()
 	const few = 8 // what prog's sweep takes for a neighbour
 	return []starvation{
 		{"descriptors/terminal", 32, few},
 		// Each connection has a little beyond the limit.
 		{"unread/tcp", 480, few},
 		{"signals/thread", 4096, few},
-		{"unread/descriptors", 80, few}, // 253 each; Linux lets a user have as many under way as a process may have open
+		{"unread/descriptors", testrun.MessagesUnderWay(t), few},
 		{"ipc/semaphore-sets", 32000, few},
 		{"ipc/posix-queues", 0, 0},
 		{"keys/user", 0, 0},
@@ -71,7 +74,7 @@ func TestStarvation(t *testing.T) {
 	})
 
 	pod, config := n.pod(t, "starve")
-	for _, tt := range starvations() {
+	for _, tt := range starvations(t) {
 		t.Run(strings.ReplaceAll(tt.name, "/", "-"), func(t *testing.T) {
 			id := n.run1(t, pod, config, []string{"keep", tt.name},
 				func(c *runtimeapi.ContainerConfig) {

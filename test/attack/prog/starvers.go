@@ -20,6 +20,8 @@ const (
 	byMemory = -1
 	// open is the most of what has no bound but descriptors and processes; SECURITY.md names it.
 	open = -2
+	// underWay is the most of messages full of descriptors: those of as many as a process may have open.
+	underWay = -3
 )
 
 // starvations returns all ways.

@@ -144,7 +144,7 @@ func unreadWays() []starver {
 		starver{"unread/udp-receivers", 6000, 6000, 100, each(func(int) int { return fullReceiver() })},
 		starver{"unread/netlink-answers", 50000, byMemory, 300, each(func(int) int { return fullNetlink() })},
 		starver{"unread/ping-answers", 50000, byMemory, 300, each(func(int) int { return fullPing() })},
-		starver{"unread/descriptors", 1000, 80, 20, sender},
+		starver{"unread/descriptors", 1000, underWay, 20, sender},
 		starver{"unread/corked-datagrams", 20000, byMemory, 50, each(corked)},
 		starver{"unread/errors", 6000, byMemory, 50, each(errorQueue)},
 		starver{"unread/memory-in-pipes", 20000, byMemory, 50, splicer},
