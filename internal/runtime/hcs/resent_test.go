@@ -133,7 +133,7 @@ func TestSentAgainForget(t *testing.T) {
 
 // TestRecordOfOlder: the record of a service that knew no names of requests is taken over.
 func TestRecordOfOlder(t *testing.T) {
-	h, first, later := killed(t)
+	h, first, later := killed(t, allStreams)
 	record := filepath.Join(h.config.RunDir, h.nameOf("c1"), systemRecord)
 	text, err := os.ReadFile(record)
 	if err != nil {

@@ -17,14 +17,15 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri/stream"
 )
 
-// killed is a host on which c1 runs a first and a later process, and whose service has ended as by a kill.
-func killed(t *testing.T) (h *host, first, later string) {
+// killed is a host on which c1 runs a first process and one as it is asked for later, and whose service has ended as by
+// a kill.
+func killed(t *testing.T, asked string) (h *host, first, later string) {
 	t.Helper()
 	h = newHost(t)
 	h.ok(t, "HcsCreateComputeSystem", "c1", h.document(t, nil))
 	h.ok(t, "HcsStartComputeSystem", "c1")
 	first = strconv.Itoa(int(h.ok(t, "HcsCreateProcess", "c1", allStreams).Process.PID))
-	later = strconv.Itoa(int(h.ok(t, "HcsCreateProcess", "c1", allStreams).Process.PID))
+	later = strconv.Itoa(int(h.ok(t, "HcsCreateProcess", "c1", asked).Process.PID))
 	h.stop()
 	return h, first, later
 }
@@ -77,7 +78,7 @@ func TestTakenOver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			testrun.Once(t, testrun.Loss)
-			h, first, later := killed(t)
+			h, first, later := killed(t, allStreams)
 			fault(t, h)
 			h.begin(t)
 			h.goesOn(t, first, later)
@@ -88,7 +89,7 @@ func TestTakenOver(t *testing.T) {
 // TestNotTakenOverYet: a service that cannot know what runs does not begin, and ends nothing; the next one does.
 func TestNotTakenOverYet(t *testing.T) {
 	testrun.Once(t, testrun.Loss)
-	h, first, later := killed(t)
+	h, first, later := killed(t, allStreams)
 	record := filepath.Join(h.config.RunDir, h.nameOf("c1"), systemRecord)
 	begin := func() error {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -125,7 +126,7 @@ func TestNotTakenOverYet(t *testing.T) {
 // can.
 func TestTakenOverWithoutKeeper(t *testing.T) {
 	testrun.Once(t, testrun.Loss)
-	h, first, later := killed(t)
+	h, first, later := killed(t, `{"CommandLine":"x.exe","CreateStdOutPipe":true}`) // an input ends with its keeper
 	if err := h.config.Keeper.Quit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -161,9 +162,8 @@ func TestTakenOverWithoutKeeper(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Nobody ends the input of a process that is kept; of another one there is none to be waited for.
-		return errors.Is(h.config.Keeper.AwaitInput(ctx, p.streams.set.ID), context.DeadlineExceeded) ||
-			h.config.Keeper.EndInput(t.Context(), p.streams.set.ID, false) == nil
+		// A keeper that does not have the process refuses; in one that has, its input is over: nobody sends any more.
+		return h.config.Keeper.AwaitInput(ctx, p.streams.set.ID) == nil
 	})
 	h.goesOn(t, first, later)
 }
@@ -275,7 +275,7 @@ func TestReleasedByTheNext(t *testing.T) {
 // TestDiscarded: what nobody can know is removed, also if that fails at first; until then nothing has its name.
 func TestDiscarded(t *testing.T) {
 	testrun.Once(t, testrun.Leftover)
-	h, _, _ := killed(t)
+	h, _, _ := killed(t, allStreams)
 	record := filepath.Join(h.config.RunDir, h.nameOf("c1"), systemRecord)
 	if err := os.WriteFile(record, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
@@ -295,7 +295,7 @@ func TestDiscarded(t *testing.T) {
 // another service ends it, and one without a user with the next service.
 func TestDoomed(t *testing.T) {
 	testrun.Once(t, testrun.Leftover)
-	h, _, _ := killed(t)
+	h, _, _ := killed(t, allStreams)
 	scratches := filepath.Join(h.config.StateDir, "scratch")
 	h.begin(t)
 	c, err := h.find("c1")
