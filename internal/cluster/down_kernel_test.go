@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/base/netns"
 )
 
@@ -174,13 +175,13 @@ func TestStopForks(t *testing.T) {
 		t.Fatalf("before: %v", err)
 	}
 
-	if err := stopForks(parent); err != nil {
+	if err := cgroup.Unbind("/" + filepath.Base(parent)); err != nil {
 		t.Fatal(err)
 	}
 	if err := forks(); err == nil {
 		t.Error("a process of the cgroup started another one")
 	}
-	if err := stopForks(filepath.Join(parent, "none")); err != nil {
+	if err := cgroup.Unbind("/" + filepath.Base(parent) + "/none"); err != nil {
 		t.Errorf("of no cgroup: %v", err)
 	}
 }

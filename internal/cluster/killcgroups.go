@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/base/procfile"
 )
 
@@ -25,8 +26,11 @@ func KillCgroups(ctx context.Context, parent string) error {
 	}
 
 	roots = append(roots, "/sys/fs/cgroup"+parent)
-	for _, root := range roots {
-		if err := stopForks(root); err != nil {
+	if err := cgroup.Unbind(parent); err != nil {
+		return err
+	}
+	for _, root := range roots { // on cgroup v2 the kernel ends all at once
+		if err := cgroup.WriteExisting(filepath.Join(root, "cgroup.kill"), "1"); err != nil {
 			return err
 		}
 	}
@@ -77,43 +81,6 @@ func (w *wane) stands(left int, now time.Time) bool {
 	return now.Sub(w.at) > killPatience
 }
 
-// stopForks keeps the processes in a cgroup tree from starting others while they are ended one by one, and from waiting
-// for processor time when they are to end. Where the hierarchy has the controller pids, it sets their limit to 0; on
-// cgroup v2 the kernel ends all of them at once.
-func stopForks(root string) error {
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if noCgroup(err) {
-			return nil
-		}
-		if err != nil || !d.IsDir() {
-			return err
-		}
-		return errors.Join(writeExisting(filepath.Join(path, "cpu.cfs_quota_us"), "-1"),
-			writeExisting(filepath.Join(path, "cpu.max"), "max"), writeExisting(filepath.Join(path, "pids.max"), "0"))
-	})
-	return errors.Join(err, writeExisting(filepath.Join(root, "cgroup.kill"), "1"))
-}
-
-// noCgroup reports whether err means that the cgroup does not exist. If a cgroup is removed while its files are open,
-// they answer ENODEV; systemd removes a scope's cgroup when the last of its processes has ended.
-func noCgroup(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) }
-
-// writeExisting writes to a file of a cgroup, if the cgroup has it.
-func writeExisting(path, text string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if noCgroup(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Close()); noCgroup(err) {
-		return nil
-	}
-	return err
-}
-
 // killCgroup sends SIGKILL to the processes in a cgroup tree, whose name is parent, removes the cgroups that are empty,
 // and returns how many processes it saw.
 func killCgroup(root, parent string) (int, error) {
@@ -122,7 +89,7 @@ func killCgroup(root, parent string) (int, error) {
 		if err == nil && d.IsDir() {
 			dirs = append(dirs, path)
 		}
-		if noCgroup(err) {
+		if cgroup.Gone(err) {
 			return nil
 		}
 		return err
@@ -138,7 +105,7 @@ func killCgroup(root, parent string) (int, error) {
 		if err != nil {
 			return seen, err
 		}
-		if err := os.Remove(dir); err != nil && !noCgroup(err) {
+		if err := os.Remove(dir); err != nil && !cgroup.Gone(err) {
 			seen++ // still in use: look again
 		}
 	}
@@ -149,7 +116,7 @@ func killCgroup(root, parent string) (int, error) {
 // killProcesses sends SIGKILL to the processes in a cgroup of the tree parent, and returns how many it saw.
 func killProcesses(dir, parent string) (seen int, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
-	if err != nil && !noCgroup(err) {
+	if err != nil && !cgroup.Gone(err) {
 		return 0, err
 	}
 
@@ -176,7 +143,7 @@ func killProcesses(dir, parent string) (seen int, err error) {
 // thread ends with the program, and the process lives elsewhere. One whose first thread has ended does not visit: Linux
 // places it in the root, and it is the tree's.
 func visits(pid int, parent string) bool {
-	in := func(cgroup string) bool { return strings.Contains(cgroup+"/", parent+"/") }
+	in := func(name string) bool { return strings.Contains(name+"/", parent+"/") }
 	elsewhere := procfile.Cgroups(pid)
 	if len(elsewhere) == 0 || slices.ContainsFunc(elsewhere, in) {
 		return false

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -50,13 +51,69 @@ func TestLimitTasksHolds(t *testing.T) {
 		t.Error("60 programs were started, and no start failed")
 	}
 
-	text, err := os.ReadFile(filepath.Join(pidsFolder(cluster+"/n1"), "pids.current"))
-	if n, _ := strconv.Atoi(strings.TrimSpace(string(text))); err != nil || n > limit || n < limit-3 {
-		t.Errorf("%q programs run, want about %d (%v)", text, limit, err)
+	if n := numberIn(t, filepath.Join(pidsFolder(cluster+"/n1"), "pids.current")); n > limit || n < limit-3 {
+		t.Errorf("%d programs run, want about %d", n, limit)
 	}
 	if err := in("/n2", "/bin/true && /bin/true"); err != nil {
 		t.Errorf("a neighbour: %v", err)
 	}
+}
+
+// TestUnbind: what forks without end in a cgroup that has almost no processor time ends as soon as it is killed. Its
+// own limits would let it live for minutes.
+func TestUnbind(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+
+	pod := fmt.Sprintf("/mullion-test-unbind-%d", os.Getpid())
+	t.Cleanup(func() { remove(t, pod+"/one", pod) })
+	for _, err := range []error{cgroup.LimitTasks(pod+"/one", 1000), cgroup.LimitCPU(pod+"/one", 2000)} {
+		if errors.Is(err, cgroup.ErrNoController) {
+			t.Skip(err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	counted, timed := folderOf("pids", pod+"/one"), folderOf("cpu", pod+"/one")
+	const bomb = "for i in $(seq 300); do { while :; do /bin/true & done; } & done; wait"
+	cmd := exec.CommandContext(t.Context(), "sh", "-c",
+		"echo $$ >"+counted+"/cgroup.procs; echo $$ >"+timed+"/cgroup.procs; "+bomb)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(30 * time.Second); numberIn(t, counted+"/pids.current") < 50; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("there is no bomb")
+		}
+	}
+
+	if err := cgroup.Unbind(pod); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	killAll(t, counted)
+	_ = cmd.Wait()
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if err := cgroup.Unbind(pod + "/gone"); err != nil || exists(folderOf("pids", pod)+"/gone") {
+		t.Errorf("a cgroup that is not there: %v", err)
+	}
+}
+
+// numberIn returns the number in a file of a cgroup.
+func numberIn(t *testing.T, file string) int {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	n, malformed := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err = errors.Join(err, malformed); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // TestLimitMemoryHolds: what takes memory without end in a node's cgroup is killed, and what was there first, with a

@@ -181,8 +181,6 @@ type Housekeeping interface {
 	MakeWorkDir(dir string) error
 	// RemoveWorkDir removes a folder and what is in it; a missing one is no error.
 	RemoveWorkDir(dir string) error
-	// Unbind takes the limits from a killed container that keep its processes from ending.
-	Unbind(ctx context.Context, id string) error
 	// RemovePod removes what the containers of a pod shared, when all are removed; a pod that is gone is no error.
 	RemovePod(pod string) error
 }

@@ -35,12 +35,8 @@ func (s *Server) StopContainer(ctx context.Context,
 	return &runtimeapi.StopContainerResponse{}, nil
 }
 
-// killTimeout is how long the kernel may take to end what was killed. killPatience is how long it has before the
-// container's limits are taken away.
-const (
-	killTimeout  = 30 * time.Second
-	killPatience = time.Second
-)
+// killTimeout is how long the kernel may take to end what was killed.
+const killTimeout = 30 * time.Second
 
 // stopContainer returns when the container has ended. Without grace it is killed at once.
 func (s *Server) stopContainer(ctx context.Context, c store.Container, grace time.Duration) error {
@@ -73,27 +69,18 @@ func (s *Server) kill(ctx context.Context, id string, ended <-chan struct{}) err
 	if err := s.cfg.Engine.Signal(ctx, id, unix.SIGKILL, true); err != nil {
 		return err
 	}
-	late := time.NewTimer(killPatience)
-	defer late.Stop()
 	killed := time.NewTimer(killTimeout)
 	defer killed.Stop()
 
-	for {
-		select {
-		case <-ended:
-			return nil
-		case <-ctx.Done():
-			return fmt.Errorf("wait for its end: %w", ctx.Err())
-		case <-s.life().Done():
-			return fmt.Errorf("wait for its end: %w", s.life().Err())
-		case <-late.C:
-			if err := s.cfg.Engine.Unbind(ctx, id); err != nil {
-				s.log.Warn("limits of a killed container not taken away", "container", id, "error", err)
-			}
-
-		case <-killed.C:
-			return fmt.Errorf("wait for its end: still there %v after it was killed", killTimeout)
-		}
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for its end: %w", ctx.Err())
+	case <-s.life().Done():
+		return fmt.Errorf("wait for its end: %w", s.life().Err())
+	case <-killed.C:
+		return fmt.Errorf("wait for its end: still there %v after it was killed", killTimeout)
 	}
 }
 

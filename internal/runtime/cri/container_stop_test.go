@@ -103,25 +103,6 @@ func TestStopTellsOfPrograms(t *testing.T) {
 	}
 }
 
-// TestStopHeldContainer kills a container whose limits keep it from ending.
-func TestStopHeldContainer(t *testing.T) {
-	n := critest.NewNode(t)
-	id := n.Run(t, n.RunPod(t, "web"), "app")
-	n.Engine.Process(id).Held = true
-	n.Calls.Forget()
-	if err := stopContainer(t, n, id, 0); err != nil {
-		t.Errorf("StopContainer: %v", err)
-	}
-
-	if st := n.Status(t, id); st.GetState() != exited || st.GetExitCode() != 137 {
-		t.Errorf("status: %v", st)
-	}
-	want := []string{"Engine.Signal killed all", "Engine.Unbind"}
-	if diff := cmp.Diff(want, n.Calls.Made("Engine.Wait", "Network.Share")); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
-}
-
 func TestStopContainerThatDoesNotRun(t *testing.T) {
 	n := critest.NewNode(t)
 	pod := n.RunPod(t, "web")

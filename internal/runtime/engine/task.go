@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/base/flow"
 	"mullion.dev/mullion/internal/base/procfile"
 	"mullion.dev/mullion/internal/runtime/userns"
@@ -59,39 +60,43 @@ func (e *Engine) Wait(ctx context.Context, id string) (Exit, error) {
 // Signal sends a signal to PID 1 of a container, or with all to each of its processes. A container that runs no more is
 // no error.
 func (e *Engine) Signal(ctx context.Context, id string, signal unix.Signal, all bool) error {
-	_, err := e.client.TaskService().Kill(e.with(ctx), &tasksapi.KillRequest{
+	ctx = e.with(ctx)
+	var unbound error
+	if all && signal == unix.SIGKILL {
+		unbound = e.unbind(ctx, id)
+	}
+
+	_, err := e.client.TaskService().Kill(ctx, &tasksapi.KillRequest{
 		ContainerID: id,
 		Signal:      uint32(signal),
 		All:         all,
 	})
 	if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
-		return fmt.Errorf("send %v to container %q: %w", signal, id, err)
+		return fmt.Errorf("send %v to container %q: %w", signal, id, errors.Join(err, unbound))
 	}
-	return nil
+	return unbound
 }
 
-// Unbind takes from a container that is to end what can keep its processes from ending: its CPU limit, by which the
-// kernel lets thousands of killed processes wait for one another, and the right to start more. A container that runs no
-// more is no error.
-func (e *Engine) Unbind(ctx context.Context, id string) error {
-	period := uint64(cpuPeriod)
-	quota := int64(-1)
-	tasks := int64(1)
-	encoded, err := typeurl.MarshalAnyToProto(&specs.LinuxResources{
-		CPU:  &specs.LinuxCPU{Period: &period, Quota: &quota},
-		Pids: &specs.LinuxPids{Limit: &tasks},
-	})
+// unbind takes from a container that is killed what can keep its processes from ending. runc would change limits only
+// while the container's first process lives, and that may end long before the others. A container that is gone is no
+// error.
+func (e *Engine) unbind(ctx context.Context, id string) error {
+	c, err := e.client.LoadContainer(ctx, id)
+	if errdefs.IsNotFound(err) {
+		return nil
+	}
 	if err != nil {
-		return fmt.Errorf("encode limits of container %q: %w", id, err)
+		return fmt.Errorf("load container %q: %w", id, err)
 	}
 
-	ctx = e.with(ctx)
-	_, err = e.client.TaskService().Update(ctx, &tasksapi.UpdateTaskRequest{ContainerID: id, Resources: encoded})
-	if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
-		return fmt.Errorf("take limits from container %q: %w", id, err)
+	s, err := c.Spec(ctx)
+	if err != nil {
+		return fmt.Errorf("read specification of container %q: %w", id, err)
 	}
-
-	return nil
+	if s.Linux == nil || s.Linux.CgroupsPath == "" {
+		return nil
+	}
+	return cgroup.Unbind(s.Linux.CgroupsPath)
 }
 
 // CloseStdin tells the container that no more input will come.

@@ -146,17 +146,7 @@ func (e *Engine) Lifted() []string {
 // Used is no time: such a program needs none.
 func (e *Engine) Used(string) (time.Duration, error) { return 0, nil }
 
-// Unbind ends a container's process that is Held.
-func (e *Engine) Unbind(_ context.Context, id string) error {
-	return e.calls.do("Engine.Unbind", "", id, func() error {
-		if p := e.Process(id); p != nil && p.Held && !p.Immortal {
-			p.End(exitKilled)
-		}
-		return nil
-	})
-}
-
-// Signal ends a container's process: SIGKILL unless the process is Held, SIGTERM unless the process is Stubborn; other
+// Signal ends a container's process: SIGKILL, SIGTERM unless the process is Stubborn; other
 // signals do nothing, and none does to an Immortal one. A container that does not run is no error.
 func (e *Engine) Signal(_ context.Context, id string, signal unix.Signal, all bool) error {
 	detail := signal.String()
@@ -167,7 +157,7 @@ func (e *Engine) Signal(_ context.Context, id string, signal unix.Signal, all bo
 		p := e.Process(id)
 		switch {
 		case p == nil || p.Immortal:
-		case signal == unix.SIGKILL && !p.Held:
+		case signal == unix.SIGKILL:
 			p.End(exitKilled)
 		case signal == unix.SIGTERM && !p.Stubborn:
 			p.End(exitTerminated)

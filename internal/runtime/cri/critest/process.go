@@ -32,8 +32,6 @@ type Process struct {
 	Stubborn bool
 	// Leaves is what mullion-init reports when the process has ended as it was asked to: "2 prog.exe"; "": nothing.
 	Leaves string
-	// Held processes end when they are killed and their container's limits are gone.
-	Held bool
 	// Immortal processes end with their virtual machine alone, whose guest says that it kills them.
 	Immortal bool
 
