@@ -68,6 +68,7 @@ func testTerminal(t *testing.T, p prefix) {
 	term.Expect(t, "\ncode -1073741510\r")
 	term.Expect(t, `C:\>`)
 	pressKeys(t, term)
+	leaveUnread(t, term)
 	interruptBatch(t, p, term)
 	term.Send(t, "exit 5\r")
 	if code := exitCode(t, cmd.Wait()); code != 5 {
@@ -97,6 +98,20 @@ func pressKeys(t *testing.T, term *tty.Terminal) {
 	term.Expect(t, "press a key to continue")
 	term.Send(t, "q")
 	term.Expect(t, `C:\>`)
+}
+
+// leaveUnread has programs end while they read the console: what is typed next is the prompt's.
+func leaveUnread(t *testing.T, term *tty.Terminal) {
+	t.Helper()
+	for i, how := range []string{"line", "keys", "file"} {
+		term.Send(t, "prog unread "+how+"\r")
+		term.Expect(t, "mode 0x")
+		term.Expect(t, `C:\>`)
+		term.Send(t, fmt.Sprintf("echo next-%d & echo.%d\r", i, 40+i))
+		term.Expect(t, fmt.Sprintf("\nnext-%d", i))
+		term.Expect(t, fmt.Sprintf("\n%d", 40+i))
+		term.Expect(t, `C:\>`)
+	}
 }
 
 // interruptBatch presses Ctrl+C while a batch file runs: the program ends, and the rest if that is wanted.

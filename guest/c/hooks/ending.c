@@ -12,6 +12,7 @@
  */
 #include "hooks.h"
 #include "lastthread.h"
+#include "reading.h"
 
 typedef NTSTATUS(WINAPI *terminate_process)(HANDLE, LONG);
 
@@ -21,7 +22,10 @@ static BOOL others_end; /* they have been told to */
 static NTSTATUS WINAPI hook_NtTerminateProcess(HANDLE process, LONG code)
 {
     if (!process)
+    {
+        reading_leaves();
         others_end = TRUE;
+    }
     else if (others_end && process == GetCurrentProcess())
         last_thread_wait();
     return original_terminate(process, code);

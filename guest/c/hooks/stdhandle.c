@@ -21,6 +21,7 @@
 #include "hooks.h"
 #include "linux.h"
 #include "path.h"
+#include "reading.h"
 #include "services.h"
 #include "stream.h"
 #include "heap.h"
@@ -410,6 +411,15 @@ static NTSTATUS WINAPI hook_NtReadFile(HANDLE file, HANDLE event, void *apc, voi
     int fd;
 
     stream_leave(file);
+    if (size && file == GetStdHandle(STD_INPUT_HANDLE))
+    {
+        NTSTATUS status;
+
+        reading_begins(file);
+        status = original_read(file, event, apc, apc_argument, io, buffer, size, offset, key);
+        reading_ends();
+        return status;
+    }
     if (size || event || apc || (fd = pipe_fd(file, &fifo)) < 0)
         return original_read(file, event, apc, apc_argument, io, buffer, size, offset, key);
     io->Status = access_of(file) & FILE_READ_DATA ? wait_readable(fd) : STATUS_ACCESS_DENIED;

@@ -17,6 +17,7 @@
  */
 #include "disk.h"
 #include "heap.h"
+#include "reading.h"
 #include "stream.h"
 
 #include "hooks.h"
@@ -215,6 +216,13 @@ static NTSTATUS WINAPI hook_NtDeviceIoControlFile(HANDLE handle, HANDLE event, v
     struct stream *stream;
     NTSTATUS status;
 
+    if (code == CODE_READ_CONSOLE || code == CODE_READ_INPUT)
+    {
+        reading_begins(handle);
+        status = stream_pass(&call);
+        reading_ends();
+        return status;
+    }
     if (code >> 16 == DEVICE_MASS_STORAGE || code >> 16 == DEVICE_DISK)
         return disk_control(handle, event, io, code, in, in_size, out, out_size, &status) ? status : stream_pass(&call);
     if (code >> 16 != 0x12 && code >> 16 != 1)

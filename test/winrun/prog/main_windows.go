@@ -31,6 +31,7 @@ func main() {
 		"threads":    threads,
 		"priority":   priority,
 		"size":       size,
+		"unread":     unread,
 		"volume":     volume,
 		"backup":     backup,
 		"addrs":      addresses,
