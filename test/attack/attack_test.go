@@ -68,7 +68,10 @@ metadata: {name: neighbour}
 spec:
   terminationGracePeriodSeconds: 1
   containers:
-  - {name: attack, image: 'mullion.local/attack:v1', args: [serve]}
+  - name: attack
+    image: 'mullion.local/attack:v1'
+    args: [serve]
+    readinessProbe: {httpGet: {port: 80}, periodSeconds: 1}
 `
 
 // bombPod is a pod for each bomb.

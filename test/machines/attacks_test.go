@@ -31,7 +31,7 @@ const attackFolder = "/var/lib/attacked"
 // the machine must be as it was before.
 func (try *trial) attacks(t *testing.T) {
 	t.Helper()
-	try.step(t, "attacks", func(ctx context.Context, t *testing.T) {
+	try.within(t, mostAttacks, "attacks", func(ctx context.Context, t *testing.T) {
 		t.Helper()
 		try.run(ctx, t, "mkdir -p "+attackFolder)
 		try.before = try.run(ctx, t, traces)
@@ -47,7 +47,7 @@ func (try *trial) attacks(t *testing.T) {
 		out, err := try.guest.RunAs(ctx, "root", fmt.Sprintf("cd /opt/mullion/test/attack && "+
 			"TMPDIR=%s MULLION_BIN=/opt/mullion/bin MULLION_ATTACK_PROGRAMS=$PWD/programs "+
 			"MULLION_ATTACK_PATIENCE=%d ./attack.test -test.v -test.timeout %s -test.run '%s'",
-			attackFolder, patience, most-2*time.Minute, attackParts), t.Output())
+			attackFolder, patience, mostAttacks-2*time.Minute, attackParts), t.Output())
 		if err != nil {
 			denied, _ := try.guest.Run(context.WithoutCancel(ctx),
 				"grep -ah 'avc:.*denied' /var/log/audit/* | tail -n 40")

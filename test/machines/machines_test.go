@@ -146,6 +146,14 @@ type trial struct {
 // step runs a step as a subtest, records how it went, and reports whether it passed.
 func (try *trial) step(t *testing.T, name string, do func(ctx context.Context, t *testing.T)) bool {
 	t.Helper()
+	return try.within(t, most, name, do)
+}
+
+// within does a step that may take so long.
+func (try *trial) within(
+	t *testing.T, most time.Duration, name string, do func(ctx context.Context, t *testing.T),
+) bool {
+	t.Helper()
 	begin := time.Now()
 	ok := t.Run(name, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), most)
@@ -187,8 +195,8 @@ func (try *trial) eventually(ctx context.Context, t *testing.T, pattern, script 
 const (
 	// upWait is the --wait of `mullion up`: an emulated processor is some twenty times slower.
 	upWait = 30 * time.Minute
-	// most is how long one step may take.
-	most = 40 * time.Minute
+	// most is how long one step may take, and mostAttacks that of all attacks.
+	most, mostAttacks = 40 * time.Minute, 100 * time.Minute
 	// patience is how many times as long a test may wait that is written for a machine's own processor.
 	patience = 10
 )
