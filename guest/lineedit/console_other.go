@@ -16,6 +16,9 @@ func (*Console) ReadLine(*Editor, string, func() bool) (string, error) { return 
 // Columns is not called either.
 func (*Console) Columns() int { return 0 }
 
+// Rows is not called either.
+func (*Console) Rows() int { return 0 }
+
 // Paint is not called either.
 func (*Console) Paint(_, _ string) func() { return func() {} }
 

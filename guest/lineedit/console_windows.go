@@ -104,6 +104,15 @@ func (c *Console) Columns() int {
 	return int(info.Window.Right-info.Window.Left) + 1
 }
 
+// Rows returns how many rows the console's window has, 0 if that is not known.
+func (c *Console) Rows() int {
+	var info windows.ConsoleScreenBufferInfo
+	if windows.GetConsoleScreenBufferInfo(c.out, &info) != nil {
+		return 0
+	}
+	return int(info.Window.Bottom-info.Window.Top) + 1
+}
+
 // The bits of the attributes of a cell (https://learn.microsoft.com/windows/console/console-screen-buffers).
 const (
 	foreground = 0x0F

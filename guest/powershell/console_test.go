@@ -25,6 +25,8 @@ type desk struct {
 
 func (d *desk) Columns() int { return d.columns }
 
+func (d *desk) Rows() int { return 43 }
+
 func (d *desk) Paint(fore, back string) func() {
 	fmt.Fprintf(d.out, "<%s on %s>", fore, back)
 	return func() { fmt.Fprint(d.out, "</>") }
@@ -101,9 +103,9 @@ func TestAtConsole(t *testing.T) {
 			[]string{"'one'", "throw 'x'", "^C", "if (1) {", "'two' }", "h", "r 1", "(Get-History -Id 2).ExecutionStatus", "ghy -Count 1"},
 			"PS> 'one'\none\nPS> throw 'x'\n<red on black>x\nAt line:1 char:1\n+ throw 'x'\n+ ~~~~~~~~~\n" +
 				"    + CategoryInfo          : OperationStopped: (x:String) [], RuntimeException\n    + FullyQualifiedErrorId : x\n \n</>" +
-				"PS> if (1) {\n>> 'two' }\ntwo\nPS> h\n\nId CommandLine\n-- -----------\n 1 'one'\n 2 throw 'x'\n 3 if (1) {...\n\n" +
+				"PS> if (1) {\n>> 'two' }\ntwo\nPS> h\n\n  Id CommandLine\n  -- -----------\n   1 'one'\n   2 throw 'x'\n   3 if (1) {...\n\n" +
 				"PS> r 1\n'one'\none\nPS> (Get-History -Id 2).ExecutionStatus\nFailed\n" +
-				"PS> ghy -Count 1\n\nId CommandLine\n-- -----------\n 6 (Get-History -Id 2).ExecutionStatus\n\n\n",
+				"PS> ghy -Count 1\n\n  Id CommandLine\n  -- -----------\n   6 (Get-History -Id 2).ExecutionStatus\n\n\n",
 		},
 		"a password is asked for": {
 			80,

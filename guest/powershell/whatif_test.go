@@ -21,6 +21,7 @@ func TestWhatEachCmdletChanges(t *testing.T) {
 		"out-default", "out-host", "out-null", "out-string", "pop-location", "push-location", "set-location", "set-psdebug",
 		"set-strictmode", "start-job", "start-sleep", "tee-object", "format-custom", "format-hex", "format-list", "format-table",
 		"format-wide", "enter-pssession", "exit-pssession", "new-event", "register-engineevent", "register-objectevent",
+		"oss", "pause",
 	}
 
 	for _, c := range Cmdlets() {

@@ -38,6 +38,11 @@ func fill(a *system.ACL, o *object.Object) {
 		Set("Owner", a.Owner).Set("Group", a.Group).
 		Set("Access", rules).Set("Sddl", a.SDDL).
 		Set("AccessToString", strings.Join(lines, "\n")).Set("AreAccessRulesProtected", a.Protected)
+	o.Props["audit"] = nil
+	o.View = &object.View{
+		Names: []string{"Path", "Owner", "Group", "Access", "Audit", "Sddl"},
+		Texts: map[string][]string{"Access": lines},
+	}
 }
 
 func ruleObject(r system.Rule) *object.Object {

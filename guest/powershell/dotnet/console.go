@@ -105,12 +105,23 @@ func consoleClass() *object.Class {
 
 // columnsOf returns how many columns the console has, or what a console that Windows opens has.
 func columnsOf(s *session.State) int64 {
-	if s.Console != nil {
-		if n := s.Console.Columns(); n > 0 {
-			return int64(n)
-		}
+	columns, _ := windowOf(s)
+	return columns
+}
+
+// windowOf returns how many columns and rows the console's window has, without one those of a window of Windows.
+func windowOf(s *session.State) (columns, rows int64) {
+	columns, rows = 120, 30
+	if s.Console == nil {
+		return columns, rows
 	}
-	return 120
+	if n := s.Console.Columns(); n > 0 {
+		columns = int64(n)
+	}
+	if n := s.Console.Rows(); n > 0 {
+		rows = int64(n)
+	}
+	return columns, rows
 }
 
 // mostOfAnswer is the most bytes of a line that a person types.
@@ -168,7 +179,7 @@ func Host(s *session.State) *object.Object {
 
 	o := object.New(object.Custom)
 	o.Set("Name", "ConsoleHost").Set("Version", library.VersionValue("5.1."+build)).
-		Set("InstanceId", "").Set("UI", hostUI(columnsOf(s))).Set("CurrentCulture", Culture("en-US")).
+		Set("InstanceId", "").Set("UI", hostUI(windowOf(s))).Set("CurrentCulture", Culture("en-US")).
 		Set("CurrentUICulture", Culture("en-US")).Set("PrivateData", object.New(object.Custom)).
 		Set("IsRunspacePushed", false)
 
@@ -193,12 +204,13 @@ func lastDot(s string) int {
 	return 0
 }
 
-// hostUI returns $Host.UI: writing, reading a line, choices, and what the window is like, which has so many columns.
-func hostUI(columns int64) *object.Object {
+// hostUI returns $Host.UI: writing, reading a line, choices, and what the window is like, which has so many columns and
+// rows.
+func hostUI(columns, rows int64) *object.Object {
 	size := func(w, h int64) *object.Object { return object.New(object.Custom).Set("Width", w).Set("Height", h) }
 	raw := object.New(object.Custom).Set("ForegroundColor", "Gray").Set("BackgroundColor", "Black").
 		Set("CursorPosition", object.New(object.Custom).Set("X", int64(0)).Set("Y", int64(0))).
-		Set("WindowSize", size(columns, 30)).Set("BufferSize", size(columns, 3000)).Set("MaxWindowSize", size(columns, 60)).
+		Set("WindowSize", size(columns, rows)).Set("BufferSize", size(columns, 3000)).Set("MaxWindowSize", size(columns, max(60, rows))).
 		Set("WindowTitle", "Windows PowerShell").Set("KeyAvailable", false)
 
 	raw.AddMethod(object.Method{Name: "ReadKey", Most: 1, Do: func(c *object.Call) (object.Value, error) {

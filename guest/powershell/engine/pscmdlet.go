@@ -215,7 +215,7 @@ func harmless() []string {
 		"add-member", "add-type", "clear-host", "export-modulemember", "format-custom", "format-hex", "format-list", "format-table",
 		"format-wide", "new-event", "new-guid", "new-object", "new-timespan", "out-default", "out-host", "out-null", "out-string",
 		"register-engineevent", "register-objectevent", "set-location", "set-psdebug", "set-strictmode", "start-job",
-		"start-sleep", "tee-object",
+		"start-sleep", "tee-object", "oss", "pause",
 	}
 }
 

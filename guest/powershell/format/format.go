@@ -246,6 +246,8 @@ func head(kind, dir string) []string {
 
 	case "location":
 		return []string{"", "Path", "----"}
+	case "history":
+		return []string{"", "  Id CommandLine", "  -- -----------"}
 	case "certificate":
 		return []string{
 			"", "   PSParentPath: " + dir, "", fmt.Sprintf(certificateRow, "Thumbprint", "Subject"),
@@ -390,7 +392,7 @@ func (f *Formatter) row(o *object.Object) error {
 
 // commonOf returns what the rows of a table have in common.
 func commonOf(o *object.Object) string {
-	if o.View != nil {
+	if _, own := TableRow(o); o.View != nil && !own {
 		return strings.Join(o.View.Names, ",")
 	}
 	name := "directoryname"
@@ -422,6 +424,8 @@ func TableRow(o *object.Object) (line string, ok bool) {
 	switch o.Kind {
 	case "location":
 		return p("path"), true
+	case "history":
+		return fmt.Sprintf("%4s %s", p("id"), firstLine(p("commandline"))), true
 	case "certificate":
 		return strings.TrimRight(fmt.Sprintf(certificateRow, p("thumbprint"), p("subject")), " "), true
 	case "counters":

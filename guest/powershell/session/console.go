@@ -4,8 +4,9 @@ import "cmp"
 
 // Console is the console that shows what a session prints.
 type Console interface {
-	// Columns is how many columns its window has now, 0 if nobody knows.
+	// Columns and Rows are how many its window has now, 0 if nobody knows.
 	Columns() int
+	Rows() int
 	// Paint gives what is written from now on colours, which System.ConsoleColor names in letters of either case; an
 	// empty one stays. undo gives it those that it had.
 	Paint(foreground, background string) (undo func())

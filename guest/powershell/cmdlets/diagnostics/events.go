@@ -329,7 +329,10 @@ func getEventLog(c *cmdlet.Call) error {
 	case err != nil:
 		return c.Fail(err)
 	case len(found) == 0:
-		return c.Fail(words.Errorf("No matches found"))
+		return c.Fail(&object.Exception{
+			Class: "System.ArgumentException", ID: "GetEventLogNoEntriesFound", Category: object.ObjectNotFound,
+			Message: "No matches found",
+		})
 	}
 
 	for _, o := range found {

@@ -1,6 +1,7 @@
 package dnsclient
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -81,6 +82,31 @@ func reverseName(a netip.Addr) string {
 	return b.String() + "ip6.arpa"
 }
 
+// resolve returns the records of a name. localhost is the machine's own, of which no server is asked.
+func resolve(c *cmdlet.Call, name string, kind uint16) ([]system.DNSRecord, error) {
+	own := map[uint16]string{dnsTypes()["a"]: "127.0.0.1", dnsTypes()["aaaa"]: "::1"}[kind]
+	if !strings.EqualFold(name, "localhost") || own == "" {
+		return c.State.System.Resolve(name, kind)
+	}
+	const ttl = 1200 // as there
+	return []system.DNSRecord{{Name: name, Kind: kind, TTL: ttl, Data: own}}, nil
+}
+
+// failure is the error of a name that is not resolved.
+func failure(name string, err error) error {
+	e := &object.Exception{
+		Class: "System.ComponentModel.Win32Exception", ID: "System.ComponentModel.Win32Exception",
+		Category: "ResourceUnavailable", Target: name, Message: name + " : " + err.Error(),
+	}
+	switch {
+	case errors.Is(err, system.ErrNoName):
+		e.ID = "DNS_ERROR_RCODE_NAME_ERROR"
+	case errors.Is(err, system.ErrNoRecords):
+		e.ID = "DNS_INFO_NO_RECORDS"
+	}
+	return e
+}
+
 // resolveDNSName asks for the records of names: addresses of both families, or those of -Type.
 func resolveDNSName(c *cmdlet.Call) error {
 	for _, v := range c.Items("name") {
@@ -95,7 +121,7 @@ func resolveDNSName(c *cmdlet.Call) error {
 		found := false
 		var failed error
 		for _, kind := range kinds {
-			records, err := c.State.System.Resolve(name, kind)
+			records, err := resolve(c, name, kind)
 			if err != nil {
 				failed = err
 				continue
@@ -109,7 +135,7 @@ func resolveDNSName(c *cmdlet.Call) error {
 			}
 		}
 		if !found && failed != nil {
-			if err := c.Fail(fmt.Errorf("%s : %w", name, failed)); err != nil {
+			if err := c.Fail(failure(name, failed)); err != nil {
 				return err
 			}
 		}

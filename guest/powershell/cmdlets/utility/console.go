@@ -46,26 +46,34 @@ func readHost(c *cmdlet.Call) error {
 		question = object.Text(v) + ": "
 	}
 
-	read := func() (string, error) {
-		if _, err := io.WriteString(c.State.Stdout, question); err != nil {
-			return "", err
-		}
-		return dotnet.ReadLine(c.State.Stdin)
-	}
-	if c.Flags["assecurestring"] {
-		read = func() (string, error) { return dotnet.AskSecret(c.State, question) }
-	}
-	line, err := read()
-	if errors.Is(err, context.Canceled) {
-		return err
-	}
+	line, err := answer(c, question)
 	if err != nil {
-		return object.Thrown("Windows PowerShell is in NonInteractive mode. Read and Prompt functionality is not available.")
+		return err
 	}
 	if c.Flags["assecurestring"] {
 		return c.Out.Put(&object.Instance{Of: dotnet.SecureClass(), V: line})
 	}
 	return c.Out.Put(line)
+}
+
+// pause waits until the person presses Enter.
+func pause(c *cmdlet.Call) error {
+	c.Scope.Settle()
+	_, err := answer(c, "Press Enter to continue...: ")
+	return err
+}
+
+// answer asks the person for a line, which is not shown if it is to be a secret.
+func answer(c *cmdlet.Call, question string) (line string, err error) {
+	if c.Flags["assecurestring"] {
+		line, err = dotnet.AskSecret(c.State, question)
+	} else if _, err = io.WriteString(c.State.Stdout, question); err == nil {
+		line, err = dotnet.ReadLine(c.State.Stdin)
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		err = object.Thrown("Windows PowerShell is in NonInteractive mode. Read and Prompt functionality is not available.")
+	}
+	return line, err
 }
 
 // newTemporaryFile makes an empty file in the folder for such files.
@@ -211,6 +219,7 @@ func consoleCmdlets() []cmdlet.Cmdlet {
 			Flags:     []string{"assecurestring"},
 			Positions: []string{"prompt"},
 		},
+		{Name: "pause", About: "waits for Enter", Run: pause},
 		{Name: "New-TemporaryFile", About: "an empty file in the folder for such files", Run: newTemporaryFile},
 		{Name: "Get-Culture", About: "en-US; there is no other", Run: culture},
 		{Name: "Get-UICulture", About: "en-US; there is no other", Run: culture},

@@ -271,6 +271,9 @@ func formatList(c *cmdlet.Call) error {
 		}
 
 		o := object.New("list")
+		if from, is := item.(*object.Object); is && from.View != nil && c.Values["property"] == nil {
+			o.View = from.View
+		}
 		for i, k := range keys {
 			o.Set(k.name, row[i])
 		}

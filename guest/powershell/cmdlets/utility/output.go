@@ -95,22 +95,27 @@ func outString(c *cmdlet.Call) error {
 		f.Width = int(n)
 	}
 
-	s, err := f.Text(c.Items(cmdlet.ObjectName))
-	switch {
-	case err != nil:
-		return err
-	case !c.Flags["stream"]:
-		return c.Out.Put(s)
-	case s == "":
-		return nil
+	if c.Flags["stream"] {
+		return outLines(c, f)
 	}
+	s, err := f.Text(c.Items(cmdlet.ObjectName))
+	if err != nil {
+		return err
+	}
+	return c.Out.Put(s)
+}
 
+// outLines outputs a string for each line of what would be shown.
+func outLines(c *cmdlet.Call, f *format.Formatter) error {
+	s, err := f.Text(c.Items(cmdlet.ObjectName))
+	if err != nil || s == "" {
+		return err
+	}
 	for line := range strings.SplitSeq(strings.TrimSuffix(s, f.Newline), f.Newline) {
 		if err := c.Out.Put(line); err != nil {
 			return err
 		}
 	}
-
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/format"
 	"mullion.dev/mullion/guest/powershell/operator"
 )
 
@@ -73,6 +74,14 @@ func outputCmdlets() []cmdlet.Cmdlet {
 			Run:    outString,
 			Values: []string{cmdlet.ObjectName, "width"},
 			Flags:  []string{"stream"},
+			Takes:  cmdlet.ObjectName,
+			Needs:  []string{cmdlet.ObjectName},
+		},
+		{
+			Name:   "oss",
+			About:  "Out-String -Stream",
+			Run:    func(c *cmdlet.Call) error { return outLines(c, &format.Formatter{Newline: c.State.Newline}) },
+			Values: []string{cmdlet.ObjectName},
 			Takes:  cmdlet.ObjectName,
 			Needs:  []string{cmdlet.ObjectName},
 		},

@@ -5,3 +5,4 @@ $a.Owner
 $a.Access[2].FileSystemRights
 $a.AreAccessRulesProtected
 Get-Acl none
+Get-Acl f | Format-List
