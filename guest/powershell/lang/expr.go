@@ -406,16 +406,25 @@ func (p *parser) atom() (Expr, error) {
 		s, err := p.script("}")
 		return &BlockLiteral{s}, err
 
-	case unicode.IsDigit(r):
+	case unicode.IsDigit(r), r == '.' && unicode.IsDigit(p.peekAt(1)):
 		return p.number()
 	}
 
 	return nil, p.unexpected()
 }
 
+// signsExponent says whether a sign is next, of the exponent of the number that begins there: 1e-7, but not 0x1e-7.
+func (p *parser) signsExponent(begin int) bool {
+	if (p.peek() != '+' && p.peek() != '-') || !unicode.IsDigit(p.peekAt(1)) {
+		return false
+	}
+	mantissa, is := strings.CutSuffix(strings.ToLower(string(p.src[begin:p.at])), "e")
+	return is && strings.Trim(mantissa, "0123456789.") == ""
+}
+
 func (p *parser) number() (Expr, error) {
 	begin := p.at
-	for isName(p.peek()) || (p.peek() == '.' && unicode.IsDigit(p.peekAt(1))) {
+	for isName(p.peek()) || (p.peek() == '.' && unicode.IsDigit(p.peekAt(1))) || p.signsExponent(begin) {
 		p.at++
 	}
 	text := string(p.src[begin:p.at])
