@@ -55,8 +55,12 @@ func KnownMethod(name string, args int) bool {
 // CallMethod calls a method of an object.
 func CallMethod(s *session.State, on object.Value, name string, args []object.Value) (object.Value, error) {
 	if on == nil {
-		return nil, object.Raise("System.Management.Automation.RuntimeException",
-			"You cannot call a method on a null-valued expression.")
+		return nil, &object.Exception{
+			Class:    object.RuntimeException,
+			ID:       "InvokeMethodOnNull",
+			Category: object.InvalidOperating,
+			Message:  "You cannot call a method on a null-valued expression.",
+		}
 	}
 
 	var r *object.Method

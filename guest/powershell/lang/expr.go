@@ -313,7 +313,8 @@ func (p *parser) index(of Expr) (Expr, error) {
 }
 
 func (p *parser) member(of Expr) (Expr, error) {
-	m := &Member{Of: of, Name: strings.ToLower(p.word())}
+	m := &Member{Of: of, Written: p.word()}
+	m.Name = strings.ToLower(m.Written)
 	if m.Name == "" && p.src[p.at-1] == '.' {
 		if err := p.memberName(m); err != nil {
 			return nil, err
@@ -348,7 +349,7 @@ func (p *parser) memberName(m *Member) error {
 		m.By, err = p.parens()
 	}
 	if name, whole := Beginning(m.By); err == nil && whole && name != "" {
-		m.Name, m.By = strings.ToLower(name), nil
+		m.Name, m.Written, m.By = strings.ToLower(name), name, nil
 	}
 	return err
 }
