@@ -74,6 +74,9 @@ func CallMethod(s *session.State, on object.Value, name string, args []object.Va
 	if r == nil {
 		r = object.Find(object.EveryClass().Methods, name)
 	}
+	if _, number := on.(int64); r == nil && number { // it may be a pointer
+		r = object.Find(pointerClass("IntPtr").Methods, name)
+	}
 	if !r.Takes(len(args)) {
 		return nil, object.NoMethod(object.TypeName(on), name, len(args))
 	}
