@@ -30,7 +30,7 @@ func (f *frame) memberValue(x *lang.Member) (object.Value, error) {
 		}
 	}
 	if !x.Call {
-		if err := f.absent(object.Plain(of), name); err != nil {
+		if err := f.absent(object.Plain(of), written); err != nil {
 			return nil, err
 		}
 		return object.Property(object.Plain(of), name)
