@@ -39,6 +39,9 @@ func TestInternet(t *testing.T) {
 	give("/nothing", "text/plain", "")
 	give("/xml", "text/xml", "<a/>")
 	mux.Handle("/redirect", http.RedirectHandler("/latin", http.StatusFound))
+	mux.HandleFunc("/to", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, r.URL.RawQuery, http.StatusFound)
+	})
 	mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	refuse := func(path, contentType, body string) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {

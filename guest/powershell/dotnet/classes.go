@@ -55,8 +55,12 @@ func KnownMethod(name string, args int) bool {
 // CallMethod calls a method of an object.
 func CallMethod(s *session.State, on object.Value, name string, args []object.Value) (object.Value, error) {
 	if on == nil {
-		return nil, object.Raise("System.Management.Automation.RuntimeException",
-			"You cannot call a method on a null-valued expression.")
+		return nil, &object.Exception{
+			Class:    object.RuntimeException,
+			ID:       "InvokeMethodOnNull",
+			Category: object.InvalidOperating,
+			Message:  "You cannot call a method on a null-valued expression.",
+		}
 	}
 
 	var r *object.Method
@@ -69,6 +73,9 @@ func CallMethod(s *session.State, on object.Value, name string, args []object.Va
 	}
 	if r == nil {
 		r = object.Find(object.EveryClass().Methods, name)
+	}
+	if _, number := on.(int64); r == nil && number { // it may be a pointer
+		r = object.Find(pointerClass("IntPtr").Methods, name)
 	}
 	if !r.Takes(len(args)) {
 		return nil, object.NoMethod(object.TypeName(on), name, len(args))

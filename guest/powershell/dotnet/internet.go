@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"sync"
 
 	"mullion.dev/mullion/guest/powershell/certificate"
 	"mullion.dev/mullion/guest/powershell/object"
@@ -48,9 +49,31 @@ type manager struct {
 	callback *object.ScriptBlock // nil: servers have certificates that the machine trusts
 }
 
+// asked is a request, in which a script's callback may be asked about certificates.
+type asked struct {
+	mu   sync.Mutex
+	host string // which is connected to: that of the last redirection
+	over bool   // the script goes on
+}
+
+// goesTo says that the request is redirected to a host.
+func (a *asked) goesTo(host string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.host = host
+}
+
+// end waits for the callback, and has it asked no more: it runs beside who waits for the answer, and a script is in one
+// place at a time.
+func (a *asked) end() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.over = true
+}
+
 // trust returns how a server's certificate is looked at: as the machine does, or by the callback of the script, which
 // is asked in each case.
-func trust(s *session.State, host string) *tls.Config {
+func (a *asked) trust(s *session.State) *tls.Config {
 	callback := session.Keep[manager](s).callback
 	if callback == nil {
 		return nil
@@ -58,22 +81,16 @@ func trust(s *session.State, host string) *tls.Config {
 
 	config := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // the callback decides
 	config.VerifyConnection = func(state tls.ConnectionState) error {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.over {
+			return errRefused
+		}
 		shown := state.PeerCertificates[0]
-		others := x509.NewCertPool()
-		for _, c := range state.PeerCertificates[1:] {
-			others.AddCert(c)
+		problems := object.Enum{
+			Of: object.EnumOf(object.PolicyErrorsName),
+			N:  problemsOf(state.PeerCertificates, a.host),
 		}
-
-		problems := "None"
-		_, err := shown.Verify(x509.VerifyOptions{DNSName: host, Intermediates: others})
-		_, name := errors.AsType[x509.HostnameError](err)
-		switch {
-		case name:
-			problems = "RemoteCertificateNameMismatch"
-		case err != nil:
-			problems = "RemoteCertificateChainErrors"
-		}
-
 		v, err := s.Invoke(callback, []any{nil, certificate.Object(shown.Raw), nil, problems})
 		if err != nil {
 			return err
@@ -85,6 +102,22 @@ func trust(s *session.State, host string) *tls.Config {
 	}
 
 	return config
+}
+
+// problemsOf returns what is wrong with the certificates of a host, of the first of which the others tell who has
+// signed it. Who knows of one problem still wants to hear of the other.
+func problemsOf(all []*x509.Certificate, host string) (problems int64) {
+	others := x509.NewCertPool()
+	for _, c := range all[1:] {
+		others.AddCert(c)
+	}
+	if _, err := all[0].Verify(x509.VerifyOptions{Intermediates: others}); err != nil {
+		problems |= object.ChainErrors
+	}
+	if all[0].VerifyHostname(host) != nil {
+		problems |= object.NameMismatch
+	}
+	return problems
 }
 
 // managerClass returns the class System.Net.ServicePointManager, of which scripts set the versions of TLS. TLS 1.2 and

@@ -24,7 +24,7 @@ import (
 // smallClasses returns the types of which scripts use a member or two.
 func smallClasses() []*object.Class {
 	return []*object.Class{
-		bitsClass(), collectorClass(), threadClass(), pointerClass(),
+		bitsClass(), collectorClass(), threadClass(), pointerClass("IntPtr"), pointerClass("UIntPtr"),
 		webUtilityClass("System.Web.HttpUtility", "UrlEncode", "UrlDecode", "HtmlEncode", "HtmlDecode"),
 		webUtilityClass("System.Net.WebUtility", "UrlEncode", "UrlDecode", "HtmlEncode", "HtmlDecode"),
 		hashClass("SHA256", sha256.New, "sha256managed", "sha256cryptoserviceprovider", "sha256cng"),
@@ -141,11 +141,43 @@ func threadClass() *object.Class {
 	}
 }
 
-// pointerClass returns the class System.IntPtr.
-func pointerClass() *object.Class {
-	return &object.Class{Name: "System.IntPtr", Others: []string{"intptr"}, Fields: []object.Field{
-		valueField("Size", int64(8)), valueField("Zero", int64(0)),
-	}}
+// pointerClass returns the class System.IntPtr, or System.UIntPtr, whose objects are numbers here
+// (https://learn.microsoft.com/dotnet/api/system.intptr).
+func pointerClass(name string) *object.Class {
+	moved := func(by int64) func(c *object.Call) (object.Value, error) {
+		return func(c *object.Call) (object.Value, error) {
+			at, err := c.Whole(0)
+			if err != nil {
+				return nil, err
+			}
+			n, err := c.Whole(1)
+			return at + by*n, err
+		}
+	}
+	number := object.Method{
+		Least: 1,
+		Most:  1,
+		Do:    func(c *object.Call) (object.Value, error) { return c.Whole(0) },
+	}
+	return &object.Class{
+		Name:   "System." + name,
+		Others: []string{strings.ToLower(name)},
+		Make:   &number,
+		Fields: []object.Field{valueField("Size", int64(8)), valueField("Zero", int64(0))},
+		Calls: []object.Method{
+			{Name: "Add", Least: 2, Most: 2, Do: moved(1)}, {Name: "Subtract", Least: 2, Most: 2, Do: moved(-1)},
+		},
+		Methods: []object.Method{
+			{Name: "ToInt64", Do: func(c *object.Call) (object.Value, error) { return c.On, nil }},
+			{Name: "ToInt32", Do: func(c *object.Call) (object.Value, error) {
+				n, err := object.Integer(c.On)
+				if err == nil && n != int64(int32(n)) {
+					err = object.Raise("System.OverflowException", "Arithmetic operation resulted in an overflow.")
+				}
+				return n, err
+			}},
+		},
+	}
 }
 
 // webUtilityClass returns the class of the web's encodings.

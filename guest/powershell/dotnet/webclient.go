@@ -53,15 +53,18 @@ func (w *webClient) ask(s *session.State, method, address, body string) (*http.R
 func Fetch(
 	ctx context.Context, s *session.State, r *http.Request, redirections int64,
 ) (*http.Response, []byte, error) {
+	asked := &asked{host: r.URL.Hostname()}
+	defer asked.end()
 	client := http.Client{
 		Transport: &http.Transport{ // without a proxy of the environment, as Windows
 			DisableKeepAlives: true,
-			TLSClientConfig:   trust(s, r.URL.Hostname()),
+			TLSClientConfig:   asked.trust(s),
 		},
-		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+		CheckRedirect: func(to *http.Request, via []*http.Request) error {
 			if int64(len(via)) > redirections {
 				return http.ErrUseLastResponse
 			}
+			asked.goesTo(to.URL.Hostname())
 			return nil
 		},
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/dotnet"
@@ -63,13 +64,14 @@ func (f *frame) setMember(to *lang.Member, v object.Value) error {
 	if err != nil {
 		return err
 	}
-	name, err := f.memberName(to)
+	written, err := f.memberName(to)
 	if err != nil {
 		return err
 	}
+	name := strings.ToLower(written)
 	switch o := of.(type) {
 	case *object.Hashtable:
-		o.Set(name, v)
+		o.Set(written, v)
 		return nil
 	case *object.Instance:
 		return object.SetProperty(o, name, v)
@@ -90,9 +92,7 @@ func (f *frame) setMember(to *lang.Member, v object.Value) error {
 	}
 
 	if !ok || o.Kind != object.Custom || !o.Has(name) {
-		return object.Thrown(
-			"The property '%s' cannot be found on this object. Verify that the property exists and can be set.",
-			name)
+		return object.NoProperty(written)
 	}
 
 	o.Props[name] = v

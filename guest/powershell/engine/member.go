@@ -13,9 +13,13 @@ func (f *frame) memberValue(x *lang.Member) (object.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, err := f.memberName(x)
+	written, err := f.memberName(x)
 	if err != nil {
 		return nil, err
+	}
+	name := strings.ToLower(written)
+	if t, is := object.Plain(of).(*object.Hashtable); is && t.Exact && !x.Call && t.Has(written) {
+		return t.Get(written), nil
 	}
 	if name == "psobject" && !x.Call && !ownProperty(object.Plain(of), name) {
 		return dotnet.Inspected(object.Plain(of)), nil
@@ -26,7 +30,7 @@ func (f *frame) memberValue(x *lang.Member) (object.Value, error) {
 		}
 	}
 	if !x.Call {
-		if err := f.absent(object.Plain(of), name); err != nil {
+		if err := f.absent(object.Plain(of), written); err != nil {
 			return nil, err
 		}
 		return object.Property(object.Plain(of), name)
@@ -42,13 +46,13 @@ func (f *frame) memberValue(x *lang.Member) (object.Value, error) {
 	return f.Method(object.Plain(of), name, args)
 }
 
-// memberName returns the member's name, in lower case.
+// memberName returns the member's name as it is written.
 func (f *frame) memberName(x *lang.Member) (string, error) {
 	if x.By == nil {
-		return x.Name, nil
+		return x.Written, nil
 	}
 	v, err := f.value(x.By)
-	return strings.ToLower(object.Text(v)), err
+	return object.Text(v), err
 }
 
 // Method calls a method of an object, or of a list's items if lists do not have it.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"strings"
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/lang"
@@ -14,18 +15,40 @@ func (f *frame) unset(v lang.Variable) error {
 	if f.Strictness() < 1 || v.Env {
 		return nil
 	}
-	return object.Raise(object.RuntimeException,
-		"The variable '$"+v.Name+"' cannot be retrieved because it has not been set.")
+	return &object.Exception{
+		Class:    object.RuntimeException,
+		ID:       "VariableIsUndefined",
+		Category: object.InvalidOperating,
+		Target:   v.Name,
+		Message:  "The variable '$" + v.Name + "' cannot be retrieved because it has not been set.",
+	}
 }
 
 // absent returns the error of reading a property that an object does not have, under Set-StrictMode.
-func (f *frame) absent(of object.Value, name string) error {
-	o, ok := of.(*object.Object)
-	if !ok || o.Kind != object.Custom || o.Has(name) || name == "count" || name == "length" || f.Strictness() < 2 {
+func (f *frame) absent(of object.Value, written string) error {
+	name := strings.ToLower(written)
+	if f.Strictness() < 2 || name == "count" || name == "length" || !lacks(of, name) {
 		return nil
 	}
-	return object.Raise(object.NoPropertyException, "The property '"+name+"' cannot be found on this object. "+
-		"Verify that the property exists.")
+	return &object.Exception{
+		Class:   object.NoPropertyException,
+		ID:      object.NoPropertyID,
+		Message: "The property '" + written + "' cannot be found on this object. Verify that the property exists.",
+	}
+}
+
+// lacks reports whether a value is known not to have a property.
+func lacks(of object.Value, name string) bool {
+	switch o := of.(type) {
+	case nil:
+		return true
+	case *object.Object:
+		return o.Kind == object.Custom && !o.Has(name)
+	case *object.Hashtable:
+		v, err := object.Property(o, name) // a key's value, or what all tables have
+		return err == nil && v == nil && !o.Has(name)
+	}
+	return false
 }
 
 // outside returns the error of an index that a list does not have, under Set-StrictMode.

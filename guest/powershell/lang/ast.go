@@ -112,11 +112,12 @@ type (
 	}
 	// Member is x.Name, or the call x.Name( … ).
 	Member struct {
-		Of   Expr
-		Name string
-		By   Expr   // its name, if that is known only while the script runs, or nil
-		Args []Expr // of a method
-		Call bool
+		Of      Expr
+		Name    string // in lower case
+		Written string // the name as it is written
+		By      Expr   // its name, if that is known only while the script runs, or nil
+		Args    []Expr // of a method
+		Call    bool
 	}
 	// Index is x[at].
 	Index struct{ Of, At Expr }

@@ -58,7 +58,8 @@ func (p *parser) stage() (Stage, error) {
 		named = p.at
 		s.Name, err = p.argumentValue()
 
-	case (strings.ContainsRune("$\"'(@[{!+,-", r) || unicode.IsDigit(r)) && !p.digitsOfName():
+	case r == '.' && unicode.IsDigit(p.peekAt(1)),
+		(strings.ContainsRune("$\"'(@[{!+,-", r) || unicode.IsDigit(r)) && !p.digitsOfName():
 		if s.X, err = p.expression(); err != nil {
 			return s, err
 		}
@@ -88,8 +89,9 @@ func (p *parser) stage() (Stage, error) {
 func (p *parser) digitsOfName() bool {
 	begin := p.at
 	word := p.word()
+	number := p.signsExponent(begin)
 	p.at = begin
-	if word == "" || !unicode.IsDigit([]rune(word)[0]) {
+	if word == "" || number || !unicode.IsDigit([]rune(word)[0]) {
 		return false
 	}
 	return !object.WrittenNumber.MatchString(word) && !numberWithType.MatchString(word)

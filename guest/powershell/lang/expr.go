@@ -313,7 +313,8 @@ func (p *parser) index(of Expr) (Expr, error) {
 }
 
 func (p *parser) member(of Expr) (Expr, error) {
-	m := &Member{Of: of, Name: strings.ToLower(p.word())}
+	m := &Member{Of: of, Written: p.word()}
+	m.Name = strings.ToLower(m.Written)
 	if m.Name == "" && p.src[p.at-1] == '.' {
 		if err := p.memberName(m); err != nil {
 			return nil, err
@@ -348,7 +349,7 @@ func (p *parser) memberName(m *Member) error {
 		m.By, err = p.parens()
 	}
 	if name, whole := Beginning(m.By); err == nil && whole && name != "" {
-		m.Name, m.By = strings.ToLower(name), nil
+		m.Name, m.Written, m.By = strings.ToLower(name), name, nil
 	}
 	return err
 }
@@ -406,16 +407,25 @@ func (p *parser) atom() (Expr, error) {
 		s, err := p.script("}")
 		return &BlockLiteral{s}, err
 
-	case unicode.IsDigit(r):
+	case unicode.IsDigit(r), r == '.' && unicode.IsDigit(p.peekAt(1)):
 		return p.number()
 	}
 
 	return nil, p.unexpected()
 }
 
+// signsExponent says whether a sign is next, of the exponent of the number that begins there: 1e-7, but not 0x1e-7.
+func (p *parser) signsExponent(begin int) bool {
+	if (p.peek() != '+' && p.peek() != '-') || !unicode.IsDigit(p.peekAt(1)) {
+		return false
+	}
+	mantissa, is := strings.CutSuffix(strings.ToLower(string(p.src[begin:p.at])), "e")
+	return is && strings.Trim(mantissa, "0123456789.") == ""
+}
+
 func (p *parser) number() (Expr, error) {
 	begin := p.at
-	for isName(p.peek()) || (p.peek() == '.' && unicode.IsDigit(p.peekAt(1))) {
+	for isName(p.peek()) || (p.peek() == '.' && unicode.IsDigit(p.peekAt(1))) || p.signsExponent(begin) {
 		p.at++
 	}
 	text := string(p.src[begin:p.at])

@@ -137,6 +137,15 @@ func VersionClass() *object.Class {
 			},
 		})
 	}
-
+	c.Member = func(of object.Value, name string) (object.Value, bool) { // the halves of Revision, which are not shown
+		revision := object.Own[Version](of)[3]
+		switch strings.ToLower(name) {
+		case "majorrevision":
+			return int64(int16(revision >> 16)), true
+		case "minorrevision":
+			return int64(int16(revision)), true
+		}
+		return nil, false
+	}
 	return c
 }

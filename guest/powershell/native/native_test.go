@@ -310,6 +310,26 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestEscapes: texts and characters are read as C# has them, which has other escapes than Go.
+func TestEscapes(t *testing.T) {
+	r, err := (&Types{}).Define(`class C {
+		const string A = "\x41B|\x9z|\0|\\x41|\'|\"|é\u00e9"; const int B = '\0'; const int D = '\x1F4'; const int E = '\''; const int F = '"';
+	}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []any{"\u041B|\tz|\x00|\\x41|'|\"|éé", int64(0), int64(0x1F4), int64('\''), int64('"')} {
+		if got, err := r.Classes[0].Fields[i].Get(nil, nil); got != want || err != nil {
+			t.Errorf("%s is %q, %v, want %q", r.Classes[0].Fields[i].Name, got, err, want)
+		}
+	}
+	for _, wrong := range []string{`'ab'`, `'`, `'\'`, `''`, `'\x'`} {
+		if _, err := (&Types{}).Define("class C { const int A = " + wrong + "; }"); err == nil {
+			t.Errorf("%s is read", wrong)
+		}
+	}
+}
+
 // TestMarshal: memory that a script allocates is its own until it frees it, and what is no memory is an exception.
 func TestMarshal(t *testing.T) {
 	s, _, _ := defined(t, source, nil)

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // mostSource bounds the length of a source, in bytes: it is read as a whole.
@@ -171,7 +173,7 @@ func (s *scanner) quoted(t token) (token, error) {
 		case '\\':
 			n++
 		case '"':
-			text, err := strconv.Unquote(s.rest[:n+1])
+			text, err := strconv.Unquote(escapes(s.rest[:n+1], `"`))
 			if err != nil {
 				return t, &Error{t.line, "a text with an escape that is not here"}
 			}
@@ -187,11 +189,41 @@ func (s *scanner) quoted(t token) (token, error) {
 // character reads one in single quotes, as its number.
 func (s *scanner) character(t token) (token, error) {
 	line, _, _ := strings.Cut(s.rest, "\n")
-	r, _, rest, err := strconv.UnquoteChar(strings.TrimPrefix(line, "'"), '\'')
-	if err != nil || !strings.HasPrefix(rest, "'") {
+	end := 1
+	for end < len(line) && line[end] != '\'' {
+		if line[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	if end >= len(line) {
 		return t, &Error{t.line, "a character that does not end"}
 	}
-	s.take(len(line) - len(rest) + 1)
+	r, _, rest, err := strconv.UnquoteChar(escapes(line[1:end], "'"), '\'')
+	if err != nil || rest != "" {
+		return t, &Error{t.line, "a character that is none"}
+	}
+	s.take(end + 1)
 	t.kind, t.text = numberToken, strconv.Itoa(int(r))
 	return t, nil
+}
+
+// escapeForm matches the escapes of C# that Go reads in another way, and \\, which begins none.
+var escapeForm = lazyregexp.New(`\\\\|\\x[0-9A-Fa-f]{1,4}|\\0|\\['"]`)
+
+// escapes returns what is in quotes with Go's escapes for those of C#: \x41B is one character, \0 another one, and
+// either quotation mark may be escaped within the other ones
+// (https://learn.microsoft.com/dotnet/csharp/programming-guide/strings/#string-escape-sequences).
+func escapes(text, quote string) string {
+	return escapeForm.ReplaceAllStringFunc(text, func(one string) string {
+		switch digits := one[2:]; {
+		case one[1] == 'x':
+			return `\u` + strings.Repeat("0", 4-len(digits)) + digits
+		case one == `\0`:
+			return `\u0000`
+		case one != `\\` && one[1:] != quote:
+			return one[1:]
+		}
+		return one
+	})
 }

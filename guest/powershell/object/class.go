@@ -274,7 +274,7 @@ func classProperty(of Value, name string) (v Value, known bool, err error) {
 func SetProperty(of Value, name string, v Value) error {
 	c := ClassOf(of)
 	if c == nil {
-		return cannotSet(name)
+		return NoProperty(name)
 	}
 	if c.SetMember != nil && c.SetMember(of, name, v) {
 		return nil
@@ -285,15 +285,25 @@ func SetProperty(of Value, name string, v Value) error {
 	case p == nil:
 		return Thrown("Setting the property %q of %s is not part of Mullion's PowerShell.", name, TypeName(of))
 	case p.Set == nil:
-		return Raise("System.Management.Automation.RuntimeException", "'"+p.Name+"' is a ReadOnly property.")
+		return &Exception{
+			Class:    RuntimeException,
+			ID:       "PropertyAssignmentException",
+			Category: InvalidOperating,
+			Message:  "'" + p.Name + "' is a ReadOnly property.",
+		}
 	}
 
 	return Around(p.Set(of, v), fmt.Sprintf("Exception setting %q: ", p.Name))
 }
 
-func cannotSet(name string) error {
-	return Raise("System.Management.Automation.RuntimeException", fmt.Sprintf(
-		"The property '%s' cannot be found on this object. Verify that the property exists and can be set.", name))
+// NoProperty returns the error of setting a property that an object does not have.
+func NoProperty(name string) error {
+	return &Exception{
+		Class:    RuntimeException,
+		ID:       "PropertyNotFound",
+		Category: InvalidOperating,
+		Message:  "The property '" + name + "' cannot be found on this object. Verify that the property exists and can be set.",
+	}
 }
 
 // TypeName returns the full name of a value's type.

@@ -67,6 +67,9 @@ func enumTypes() []*EnumType {
 		{Name: ProtocolName, Flags: true, Values: []EnumName{
 			{"SystemDefault", 0}, {"Ssl3", 48}, {"Tls", 192}, {"Tls11", 768}, {"Tls12", 3072}, {"Tls13", 12288},
 		}},
+		{Name: PolicyErrorsName, Flags: true, Values: []EnumName{
+			{"None", 0}, {"RemoteCertificateNotAvailable", 1}, {nameMismatch, NameMismatch}, {chainErrors, ChainErrors},
+		}},
 		{Name: "Security.Cryptography.X509Certificates.StoreName", Values: []EnumName{
 			{"AddressBook", 1},
 			{"AuthRoot", 2},

@@ -10,6 +10,17 @@ import (
 // WebException is the class of errors of web requests.
 const WebException = "System.Net.WebException"
 
+// PolicyErrorsName is the enumeration of what is wrong with a server's certificate, and two of its numbers
+// (https://learn.microsoft.com/dotnet/api/system.net.security.sslpolicyerrors).
+const (
+	PolicyErrorsName = "Net.Security.SslPolicyErrors"
+	NameMismatch     = 2
+	ChainErrors      = 4
+
+	nameMismatch = "RemoteCertificateNameMismatch"
+	chainErrors  = "RemoteCertificateChainErrors"
+)
+
 // ProtocolName is the enumeration of versions of TLS.
 const ProtocolName = "Net.SecurityProtocolType"
 

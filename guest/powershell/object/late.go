@@ -24,6 +24,7 @@ const (
 	NoPositionID  = "PositionalParameterNotFound"
 	NoMandatoryID = "MissingMandatoryParameter"
 	readOnlyID    = "VariableNotWritable"
+	NoPropertyID  = "PropertyNotFoundStrict"
 )
 
 // The categories of errors
@@ -110,7 +111,7 @@ func NoMethod(of, name string, args int) error {
 func NoMember(of, name string) error {
 	return &Exception{
 		Class:    RuntimeException,
-		ID:       "PropertyNotFoundStrict",
+		ID:       NoPropertyID,
 		Category: InvalidOperating,
 		Target:   name,
 		Message:  fmt.Sprintf("[%s]::%s is %s.", of, name, words.NotHere),

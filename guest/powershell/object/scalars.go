@@ -78,6 +78,8 @@ func DoubleClass() *Class {
 		Others: []string{"double"},
 		Fields: []Field{
 			Constant("MaxValue", math.MaxFloat64), Constant("MinValue", -math.MaxFloat64), Constant("NaN", math.NaN()),
+			Constant("PositiveInfinity", math.Inf(1)), Constant("NegativeInfinity", math.Inf(-1)),
+			Constant("Epsilon", math.SmallestNonzeroFloat64),
 		},
 		Calls: parse(0.0, func(s string) (Value, error) {
 			return strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64)

@@ -95,6 +95,12 @@ func Text(v Value) string {
 	case int64:
 		return strconv.FormatInt(v, 10)
 	case float64:
+		switch {
+		case math.IsInf(v, 0):
+			return FloatDigits(v).special
+		case v == 0: // the .NET Framework shows no sign of it
+			return "0"
+		}
 		return strconv.FormatFloat(v, 'G', 15, 64)
 	case Number:
 		return v.Text

@@ -12,6 +12,8 @@ import (
 // ItemAt returns $of[at].
 func ItemAt(of, at object.Value) (object.Value, error) {
 	switch o := of.(type) {
+	case nil:
+		return nil, noIndex(of)
 	case *object.Object:
 		if o.Kind == object.Custom && o.Has(strings.ToLower(object.Text(at))) { // $Matches[1]
 			return o.Props[strings.ToLower(object.Text(at))], nil
@@ -79,7 +81,7 @@ func itemOf(of object.Value, n int64) (object.Value, error) {
 	case object.Range:
 		return item(v, n), nil
 	default:
-		return nil, object.Thrown("Cannot index into %s.", object.Text(of))
+		return nil, noIndex(of)
 	}
 
 	if n < 0 {
@@ -89,6 +91,20 @@ func itemOf(of object.Value, n int64) (object.Value, error) {
 		return nil, nil
 	}
 	return items[n], nil
+}
+
+// noIndex is the error of an item of what has none.
+func noIndex(of object.Value) error {
+	e := &object.Exception{
+		Class:    object.RuntimeException,
+		ID:       "CannotIndex",
+		Category: object.InvalidOperating,
+		Message:  "Unable to index into an object of type " + object.TypeName(of) + ".",
+	}
+	if of == nil {
+		e.ID, e.Message = "NullArray", "Cannot index into a null array."
+	}
+	return e
 }
 
 // item returns the number at a place of a range, which may go down.

@@ -234,7 +234,7 @@ func (p *pairs) mismatches(first, second []byte) (wrong int, short bool) {
 		}
 
 		a, b := first[i], second[i]
-		if a != b && (!p.fold || !bytes.EqualFold([]byte{a}, []byte{b})) {
+		if a != b && (!p.fold || lower(a) != lower(b)) {
 			if wrong == mostMismatches {
 				p.e.Print("%d mismatches - ending compare", mostMismatches)
 				return wrong, false
@@ -247,6 +247,14 @@ func (p *pairs) mismatches(first, second []byte) (wrong int, short bool) {
 		}
 	}
 	return wrong, false
+}
+
+// lower returns the small letter of a capital one of ASCII; other bytes are themselves.
+func lower(b byte) byte {
+	if b >= 'A' && b <= 'Z' {
+		return b + 'a' - 'A'
+	}
+	return b
 }
 
 func (p *pairs) mismatch(offset, line int, a, b byte) {

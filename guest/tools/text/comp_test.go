@@ -16,7 +16,7 @@ func TestComp(t *testing.T) {
 	dir := t.TempDir()
 	programtest.Write(t, dir, map[string]string{
 		"a": "one\ntwo\n", "same": "one\ntwo\n", "b": "One\ntwx\n", "long": "one\ntwo\nthree\n", "many": strings.Repeat("x", 20),
-		"other": strings.Repeat("y", 20), "sub/a": "one\ntwo\n", "1.txt": "1", "2.txt": "2", "1.bak": "1", "2.bak": "3",
+		"other": strings.Repeat("y", 20), "sub/a": "one\ntwo\n", "1.txt": "1", "2.txt": "2", "1.bak": "1", "2.bak": "3", "bytes": "\xe9A", "others": "\xff\x61",
 	})
 	t.Chdir(dir)
 
@@ -35,6 +35,9 @@ func TestComp(t *testing.T) {
 		}},
 		{"a b /c/l/a /m", "", programtest.Result{Code: 1, Out: "Comparing a and b...\nCompare error at LINE 2\nfile1 = o\nfile2 = x\n"}},
 		{"a b /d /c /m", "", programtest.Result{Code: 1, Out: "Comparing a and b...\nCompare error at OFFSET 6\nfile1 = 111\nfile2 = 120\n"}},
+		{"bytes others /c /m", "", programtest.Result{
+			Code: 1, Out: "Comparing bytes and others...\nCompare error at OFFSET 0\nfile1 = E9\nfile2 = FF\n",
+		}},
 		{"a long /m", "", programtest.Result{Code: 1, Out: "Comparing a and long...\nFiles are different sizes.\n"}},
 		{"a long /n=2 /m", "", programtest.Result{Out: "Comparing a and long...\nFiles compare OK\n"}},
 		{"a long /n=3 /m", "", programtest.Result{Code: 1, Out: "Comparing a and long...\nFile1 only has 3 lines\n"}},

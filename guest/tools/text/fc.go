@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"mullion.dev/mullion/guest/tools/program"
 )
@@ -159,9 +160,10 @@ func spaces(line string, tab int) string {
 
 	var out strings.Builder
 	column := 0
-	for _, r := range line {
+	for at, r := range line {
 		if r != '\t' {
-			out.WriteRune(r)
+			_, n := utf8.DecodeRuneInString(line[at:])
+			out.WriteString(line[at : at+n]) // a byte that is no UTF-8 is itself
 			column++
 			continue
 		}
@@ -180,9 +182,30 @@ func (c comparison) equal(a, b string) bool {
 		a, b = spaces(a, defaultTab), spaces(b, defaultTab)
 	}
 	if c.ignoreCase {
-		return strings.EqualFold(a, b)
+		return alike(a, b)
 	}
 	return a == b
+}
+
+// alike reports whether two texts differ in the case of letters alone. Bytes of one that is no UTF-8 are themselves:
+// for strings.EqualFold they all are the same character.
+func alike(a, b string) bool {
+	if utf8.ValidString(a) && utf8.ValidString(b) {
+		return strings.EqualFold(a, b)
+	}
+	return lowered(a) == lowered(b)
+}
+
+// lowered returns a text with small letters for the capital ones, of ASCII alone if it is no UTF-8.
+func lowered(text string) string {
+	if utf8.ValidString(text) {
+		return strings.ToLower(text)
+	}
+	small := []byte(text)
+	for i, b := range small {
+		small[i] = lower(b)
+	}
+	return string(small)
 }
 
 // lines prints the parts in which the texts differ, each with the line before it and the one after.

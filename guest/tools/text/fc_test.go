@@ -12,7 +12,7 @@ func TestFC(t *testing.T) {
 	t.Chdir(t.TempDir())
 	programtest.Write(t, ".", map[string]string{
 		"a": "1\n2\n3\n4\n5\n", "b": "1\n2\nX\n4\n5\n", "c": "1\n2\n4\n5\n6\n", "upper": "A b\n", "lower": "a  b\n",
-		"e": "", "p.exe": "abc", "q.exe": "aXcd",
+		"ansi": "\xe9\tA\n", "other": "\xff\ta\n", "ansi2": "\xe9\ta\n", "e": "", "p.exe": "abc", "q.exe": "aXcd",
 	})
 
 	const same = "FC: no differences encountered\n\n"
@@ -23,6 +23,10 @@ func TestFC(t *testing.T) {
 	}{
 		{"same", []string{"a", "a"}, result{Out: "Comparing files a and A\n" + same}},
 		{"line", []string{"a", "b"}, result{Code: 1, Out: "Comparing files a and B\n***** a\n2\n3\n4\n***** B\n2\nX\n4\n*****\n\n\n"}},
+		{"bytes of ANSI", []string{"/c", "ansi", "other"}, result{
+			Code: 1, Out: "Comparing files ansi and OTHER\n***** ansi\n\xe9\tA\n***** OTHER\n\xff\ta\n*****\n\n\n",
+		}},
+		{"bytes of ANSI and their case", []string{"/c", "ansi", "ansi2"}, result{Out: "Comparing files ansi and ANSI2\n" + same}},
 		{
 			"numbers",
 			[]string{"/n", "a", "b"},

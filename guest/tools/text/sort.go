@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"mullion.dev/mullion/guest/tools/program"
 )
@@ -60,7 +61,7 @@ func Sort(e program.Env, args []string) int {
 func (s sorting) order(lines []string) []string {
 	slices.SortStableFunc(lines, func(a, b string) int { return strings.Compare(s.key(a), s.key(b)) })
 	if s.unique {
-		lines = slices.CompactFunc(lines, strings.EqualFold)
+		lines = slices.CompactFunc(lines, alike)
 	}
 	if s.reverse {
 		slices.Reverse(lines)
@@ -70,8 +71,12 @@ func (s sorting) order(lines []string) []string {
 
 // key returns what a line is compared by: a line that is shorter than the column comes first.
 func (s sorting) key(line string) string {
-	r := []rune(strings.ToLower(line))
-	return string(r[min(s.column-1, len(r)):])
+	key := lowered(line)
+	for range s.column - 1 {
+		_, n := utf8.DecodeRuneInString(key)
+		key = key[n:]
+	}
+	return key
 }
 
 func parseSort(e program.Env, args []string) (s sorting, ok bool) {

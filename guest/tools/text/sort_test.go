@@ -25,6 +25,8 @@ func TestSort(t *testing.T) {
 		{"file", "", []string{in}, result{Out: "A\na\nb\nc\n"}},
 		{"reverse", "b\nA\nc\n", []string{"/r"}, result{Out: "c\nb\nA\n"}},
 		{"unique", "", []string{"/UNIQUE", in}, result{Out: "A\nb\nc\n"}},
+		{"ANSI", "\xff1\n\xe91\nB\n\xe91\n", []string{"/unique"}, result{Out: "B\n\xe91\n\xff1\n"}},
+		{"column of ANSI", "\xff2\n\xe91\n", []string{"/+2"}, result{Out: "\xe91\n\xff2\n"}},
 		{"column", "1b\n3\n2a\n", []string{"/+2"}, result{Out: "3\n2a\n1b\n"}},
 		{"to a file", "", []string{in, "/o", out}, result{}},
 		{"no file", "", []string{"none"}, result{Code: 1, Err: "noneThe system cannot find the file specified.\n"}},

@@ -67,24 +67,30 @@ func over(m member) bool {
 func (j *job) run(in *session.State, script string) error {
 	j.cmd = exec.CommandContext(in.Whole, in.Self, "-NonInteractive", "-NoProfile", ServerMode, "-EncodedCommand", encode(script))
 	j.cmd.Dir, j.cmd.Env = in.Dir, in.Environ()
-	out, err := j.cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
+	out, sent := io.Pipe()
 	var said strings.Builder // by whoever does not know of objects
-	j.cmd.Stderr = &said
+	j.cmd.Stdout, j.cmd.Stderr = sent, &said
+	j.cmd.WaitDelay = leftOpen
 	if err := j.cmd.Start(); err != nil {
 		return err
 	}
 
 	go func() {
-		j.read(out, in.System.Seals)
-		err := j.cmd.Wait()
+		defer close(j.done)
+		var err error
+		go func() {
+			err = j.cmd.Wait()
+			_ = sent.Close()
+		}()
+		j.read(out, in.System.Seals) // until it is closed
 		j.end(err, said.String())
-		close(j.done)
 	}()
 	return nil
 }
+
+// leftOpen is how long what a job has sent is read after its end: programs that it has started and left running may
+// have its output, and a job does not wait for them.
+const leftOpen = time.Second
 
 // read takes what the program sends, until it ends.
 func (j *job) read(out io.Reader, seals clixml.Sealer) {

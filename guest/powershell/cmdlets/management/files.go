@@ -341,10 +341,10 @@ func newItem(c *cmdlet.Call) error {
 		_, err := os.Stat(t.Full)
 		there := err == nil
 		switch {
-		case there && !c.Flags["force"]:
-			return words.Errorf("An item with the specified name %s already exists.", t.Full)
 		case kind == symbolicLink, kind == junctionLink, kind == hardLink:
 			err = newLink(c, kind, t.Full, object.Text(value))
+		case there && !c.Flags["force"]:
+			err = itemThere(kind, t.Full)
 		case kind == "directory": // with -Force an existing folder is no error
 			err = os.MkdirAll(t.Full, 0o755)
 		default:
@@ -354,6 +354,9 @@ func newItem(c *cmdlet.Call) error {
 			if err == nil {
 				err = provider.WriteFile(t.Full, object.Text(value), os.O_TRUNC, c.Flags["force"])
 			}
+		}
+		if e, ok := errors.AsType[*object.Exception](err); ok {
+			return c.Fail(e)
 		}
 		if err != nil {
 			return err

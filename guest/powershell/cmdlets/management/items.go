@@ -16,7 +16,6 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/provider"
-	"mullion.dev/mullion/guest/powershell/words"
 )
 
 // makeFolder carries out mkdir: it makes a folder and its parents.
@@ -207,7 +206,9 @@ const (
 var itemTypes = []string{"file", "directory", symbolicLink, junctionLink, hardLink}
 
 // newLink makes a link of a kind to a file or folder, which has to be there. With -Force it takes the place of an empty
-// folder or a file. A symbolic link leads on from its own folder, the others from where the session is.
+// folder or a file, a junction that of an empty folder alone. A symbolic link leads on from its own folder, the others
+// from where the session is. Errors are those of NewItem
+// (https://github.com/PowerShell/PowerShell/blob/v7.4.0/src/System.Management.Automation/namespaces/FileSystemProvider.cs).
 func newLink(c *cmdlet.Call, kind, path, to string) error {
 	if to == "" {
 		return object.Thrown("%s : Cannot bind argument to parameter 'Value' because it is an empty string.", c.Name)
@@ -220,13 +221,27 @@ func newLink(c *cmdlet.Call, kind, path, to string) error {
 	info, err := os.Stat(full)
 	switch {
 	case err != nil:
-		return words.Errorf("Cannot find path '%s' because it does not exist.", to)
+		return &object.Exception{
+			Class: object.NotFoundException, ID: "PathNotFound", Category: object.ObjectNotFound, Target: to,
+			Message: "Cannot find path '" + to + "' because it does not exist.",
+		}
 	case kind == junctionLink && !info.IsDir():
-		return words.Errorf("Cannot create a junction to '%s', which is no folder.", to)
+		return noFolder(to)
 	case kind == hardLink && info.IsDir():
-		return words.Errorf("A file is required for the operation. The item '%s' is not a file.", to)
+		return &object.Exception{
+			Class: invalidOperation, ID: "ItemNotFile", Category: object.InvalidOperating, Target: to,
+			Message: "A file is required for the operation. The item '" + to + "' is not a file.",
+		}
+	case sameEntry(full, path): // what -Force removes is what it leads to
+		return &object.Exception{
+			Class: invalidOperation, ID: "TargetIsSameAsLink", Category: object.InvalidOperating, Target: path,
+			Message: "The target and path cannot be the same.",
+		}
 	}
-	if c.Flags["force"] {
+	if err := noPlace(kind, path, c.Flags["force"]); err != nil {
+		return err
+	}
+	if _, err := os.Stat(path); err == nil || c.Flags["force"] {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -239,4 +254,62 @@ func newLink(c *cmdlet.Call, kind, path, to string) error {
 		return os.Link(full, path)
 	}
 	return os.Symlink(strings.TrimRight(to, `/\`), path)
+}
+
+const (
+	invalidOperation = "System.InvalidOperationException"
+	ioException      = "System.IO.IOException"
+)
+
+// sameEntry reports whether two paths are of one entry of a folder.
+func sameEntry(a, b string) bool {
+	one, err := os.Stat(filepath.Dir(a))
+	other, err2 := os.Stat(filepath.Dir(b))
+	return err == nil && err2 == nil && os.SameFile(one, other) && strings.EqualFold(filepath.Base(a), filepath.Base(b))
+}
+
+// noFolder is the error of a junction to what is no folder, or in its place.
+func noFolder(path string) *object.Exception {
+	return &object.Exception{
+		Class: invalidOperation, ID: "ItemNotDirectory", Category: object.InvalidOperating, Target: path,
+		Message: "A directory is required for the operation. The item '" + path + "' is not a directory.",
+	}
+}
+
+// noPlace returns the error of a link where something is already, nil if it may be made.
+func noPlace(kind, path string, force bool) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil //nolint:nilerr // nothing is there, or it shows when the link is made
+	case kind != junctionLink && !force:
+		return &object.Exception{
+			Class: ioException, ID: "SymLinkExists", Category: "ResourceExists", Target: path,
+			Message: "Cannot create link because the path already exists: " + path + ".",
+		}
+	case kind == junctionLink && !info.IsDir():
+		return noFolder(path)
+	case kind == junctionLink && !force:
+		if there, err := os.ReadDir(path); err != nil || len(there) > 0 {
+			return &object.Exception{
+				Class: ioException, ID: "DirectoryNotEmpty", Category: "WriteError", Target: path,
+				Message: "Directory " + path + " cannot be removed because it is not empty.",
+			}
+		}
+	}
+	return nil
+}
+
+// itemThere is the error of New-Item for a file or folder where something is already.
+func itemThere(kind, path string) error {
+	if kind == "directory" {
+		return &object.Exception{
+			Class: ioException, ID: "DirectoryExist", Category: "ResourceExists", Target: path,
+			Message: "An item with the specified name " + path + " already exists.",
+		}
+	}
+	return &object.Exception{
+		Class: ioException, ID: "NewItemIOError", Category: "WriteError", Target: path,
+		Message: "The file '" + path + "' already exists.",
+	}
 }

@@ -3,10 +3,13 @@ package utility
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/library"
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
@@ -53,8 +56,16 @@ func (s jsonStyle) toJSON(b *strings.Builder, v object.Value, depth int, indent 
 
 		return l.inBrackets(b, v)
 
-	case nil, bool, int64, float64, string:
+	case nil, bool, int64, string:
 		return s.write(b, v)
+	case float64:
+		b.WriteString(s.float(v))
+		return nil
+	case *object.Instance:
+		if of := partsOf(v); of != nil {
+			return s.toJSON(b, of, depth, indent)
+		}
+		return s.write(b, object.Text(v))
 	case object.Enum:
 		return s.write(b, v.N)
 	case object.DateTime:
@@ -63,6 +74,54 @@ func (s jsonStyle) toJSON(b *strings.Builder, v object.Value, depth int, indent 
 	default:
 		return s.write(b, object.Text(v))
 	}
+}
+
+// float returns a floating number as "r" of .NET does, which both versions write: of fifteen digits if they are enough,
+// and PowerShell 6 with a point, and what is no number in quotes. Infinity is no JSON in Windows PowerShell either.
+func (s jsonStyle) float(n float64) string {
+	text := object.Text(n)
+	back, err := strconv.ParseFloat(text, 64)
+	switch {
+	case math.IsNaN(n), math.IsInf(n, 0):
+		if s.core {
+			text = `"` + text + `"`
+		}
+		return text
+	case err != nil || back != n:
+		text = strconv.FormatFloat(n, 'G', 17, 64)
+		if s.core { // as few as tell it from others
+			text = strconv.FormatFloat(n, 'G', -1, 64)
+		}
+	}
+	if s.core && !strings.ContainsAny(text, ".E") {
+		text += ".0"
+	}
+	return text
+}
+
+// partsOf returns an object of .NET with its properties, nil for one that is written as its text.
+func partsOf(i *object.Instance) *object.Object {
+	names := map[string][]string{
+		object.SpanName: {
+			"Ticks", "Days", "Hours", "Milliseconds", "Minutes", "Seconds", "TotalDays", "TotalHours", "TotalMilliseconds",
+			"TotalMinutes", "TotalSeconds",
+		},
+		library.VersionName: {"Major", "Minor", "Build", "Revision", "MajorRevision", "MinorRevision"},
+	}[i.Of.Name]
+	if names == nil {
+		return nil
+	}
+
+	o := object.New(object.Custom)
+	o.Shown = func(*object.Object) string { return object.Text(i) }
+	for _, name := range names {
+		v, err := object.Property(i, strings.ToLower(name))
+		if err != nil {
+			v = nil // as there
+		}
+		o.Set(name, v)
+	}
+	return o
 }
 
 type jsonPart struct {

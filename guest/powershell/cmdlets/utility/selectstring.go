@@ -26,6 +26,14 @@ func selectString(c *cmdlet.Call) error {
 			source = regexp.QuoteMeta(source)
 		}
 		p, err := pattern.CompileAs(source, c.Flags["casesensitive"])
+		if e, ok := errors.AsType[*object.Exception](err); ok && e.Class == object.ArgumentException {
+			return &object.Exception{
+				Class:    e.Class,
+				ID:       "InvalidRegex",
+				Category: "InvalidArgument",
+				Message:  "The string " + source + " is not a valid regular expression: " + e.Message,
+			}
+		}
 		if err != nil {
 			return err
 		}

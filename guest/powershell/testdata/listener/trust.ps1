@@ -15,3 +15,14 @@ $seen
 $null -eq [Net.ServicePointManager]::ServerCertificateValidationCallback
 try { Invoke-RestMethod $url } catch { $_.Exception.Message }
 try { [Net.ServicePointManager]::ServerCertificateValidationCallback = 'yes' } catch { $_.Exception.Message }
+# who knows of one problem hears of the other (https://learn.microsoft.com/dotnet/api/system.net.security.sslpolicyerrors)
+$other = $url.Replace('127.0.0.1', 'localhost')
+[Net.ServicePointManager]::ServerCertificateValidationCallback = { param($s, $c, $h, $p) $p -eq [System.Net.Security.SslPolicyErrors]::RemoteCertificateNameMismatch }
+try { Invoke-RestMethod $other } catch { $_.Exception.Message }
+# where a redirection leads counts
+[Net.ServicePointManager]::ServerCertificateValidationCallback = { param($s, $c, $h, $p) $script:all += "$p; "; $true }
+$all = ''; (Invoke-RestMethod $url.Replace('/json', "/to?$other")).count; $all
+$all = ''; (Invoke-RestMethod $other.Replace('/json', "/to?$url")).count; $all
+# a callback ends before the script goes on
+[Net.ServicePointManager]::ServerCertificateValidationCallback = { Start-Sleep -Milliseconds 1500; $script:asked = 'asked'; $true }
+try { Invoke-RestMethod $url -TimeoutSec 1 } catch { $_.Exception.Message; $asked }

@@ -38,3 +38,11 @@ $b = [System.Runtime.InteropServices.Marshal]::SecureStringToGlobalAllocAnsi($s)
 try { [Marshal]::ReadInt32([IntPtr]::Zero) } catch [System.ArgumentNullException] { 'null' }
 try { [Marshal]::ReadInt32(64) } catch [System.AccessViolationException] { 'no memory' }
 try { [Marshal]::Copy($bytes, 2, 64, 3) } catch [System.ArgumentOutOfRangeException] { 'past the end' }
+# pointers are made of numbers, and numbers of them (https://learn.microsoft.com/dotnet/api/system.intptr)
+[IntPtr]5; [IntPtr]-1; [IntPtr]::new(0x10) -eq 16; New-Object IntPtr 7; [UIntPtr]5 -ne [UIntPtr]::Zero; [UIntPtr]::Size
+$at = [Marshal]::AllocHGlobal(16); [Marshal]::WriteInt32([IntPtr]::Add($at, 8), 42)
+[Marshal]::ReadInt32([IntPtr]($at.ToInt64() + 8)); [IntPtr]::Subtract([IntPtr]::Add($at, 8), 8) -eq $at; ([IntPtr]9).ToInt32()
+[UIntPtr]::Subtract([UIntPtr]::Add([UIntPtr]9, 1), 2)
+try { ([IntPtr]1tb).ToInt32() } catch { "$_" }
+[Marshal]::FreeHGlobal($at)
+try { [Marshal]::ReadInt32([IntPtr]1234567) } catch [System.AccessViolationException] { 'no memory' }

@@ -3,3 +3,4 @@ Set-Content f 'first', 'second', 'third'; Select-String 'ir' f; (Select-String -
 'abc' | Select-String b -Quiet; 'abc' | Select-String z -Quiet; ('a1b2' | Select-String '\d' -AllMatches).Matches.Value -join ','; Select-String x none; ('k=v' | Select-String '(x)?k').Matches[0].Groups[1].Success; Select-String x no*; if ('kube' | Select-String kube) { 'found' }
 ('a', 'b' | Select-String 'x', 'b').Pattern
 
+try { 'x' | Select-String '(' } catch { "$_"; "$($_.CategoryInfo.Category), $($_.FullyQualifiedErrorId)" }
