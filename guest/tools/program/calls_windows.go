@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -95,7 +96,7 @@ func newAdapter(r *windows.IpAdapterAddresses) Adapter {
 		Metric:      r.Ipv4Metric,
 		Name:        windows.UTF16PtrToString(r.FriendlyName),
 		Description: windows.UTF16PtrToString(r.Description),
-		Suffix:      windows.UTF16PtrToString(r.DnsSuffix),
+		Suffix:      strings.Trim(windows.UTF16PtrToString(r.DnsSuffix), "."), // "." is the root alone
 		Hardware:    net.HardwareAddr(r.PhysicalAddress[:min(int(r.PhysicalAddressLength), len(r.PhysicalAddress))]),
 		Loopback:    r.IfType == windows.IF_TYPE_SOFTWARE_LOOPBACK,
 		Up:          r.OperStatus == windows.IfOperStatusUp,

@@ -29,9 +29,12 @@ func checkName(id string) error {
 	return nil
 }
 
-// podSysctls let programs without privileges do what Windows lets them: bind low ports, and ping.
+// podSysctls let programs without privileges do what Windows lets them: bind low ports, and ping. What they send may
+// take as many hops as what Windows sends (https://learn.microsoft.com/windows/win32/winsock/ipproto-ip-socket-options,
+// IP_TTL).
 func podSysctls() error {
 	err := sysctls([][2]string{
+		{"net/ipv4/ip_default_ttl", "128"},
 		{"net/ipv4/ip_unprivileged_port_start", "0"},
 		{"net/ipv4/ping_group_range", "0\t2147483647"},
 	})

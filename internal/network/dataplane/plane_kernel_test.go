@@ -225,9 +225,12 @@ func TestPodsBindLowPortsAndPing(t *testing.T) {
 	h := newHost(t)
 	h.apply(t, dataplanetest.Plan("10.244.1"))
 	got := run(t, h.Pin(dataplanetest.NSA),
-		"cat /proc/sys/net/ipv4/ip_unprivileged_port_start; ping -c1 -W2 10.244.1.6 >&2; ping -c1 -W2 127.0.0.1 >&2")
+		"cat /proc/sys/net/ipv4/ip_unprivileged_port_start; ping -c1 -W2 10.244.1.6 >&2; ping -c1 -W2 127.0.0.1")
 	if !strings.HasPrefix(got, "0\n") {
 		t.Errorf("ip_unprivileged_port_start is %q", got)
+	}
+	if !strings.Contains(got, "ttl=128 ") {
+		t.Errorf("what a pod sends may not take 128 hops: %s", got)
 	}
 }
 
