@@ -45,9 +45,8 @@ func mobyForms() []mobyForm {
 
 // TestFieldMoby runs moby's integration tests (cross-compiled and unmodified) on a Windows host, against upstream's
 // dockerd.exe in one of two forms: with its own runtime and windowsfilter, or with containerd, which is part of it, and
-// its snapshotter (MULLION_MOBY_FORM=snapshotter), with which they have not come to their end yet. The image that they
-// run is one of Mullion's programs with the names of busybox's. Those that are known to fail are in testdata/moby.yaml,
-// with why.
+// its snapshotter (MULLION_MOBY_FORM=snapshotter). The image that they run is one of Mullion's programs with the names
+// of busybox's. Those that are known to fail are in testdata/moby.yaml, with why.
 //
 // With MULLION_JUDGE_LIST=FILE a package that has run whole is kept there, and a later run leaves it out: the test can
 // be ended and taken up again.
@@ -61,7 +60,7 @@ func TestFieldMoby(t *testing.T) {
 	for _, form := range mobyForms() {
 		t.Run(form.name, func(t *testing.T) {
 			if want := cmp.Or(os.Getenv("MULLION_MOBY_FORM"), "windowsfilter"); form.name != want {
-				t.Skipf("MULLION_MOBY_FORM=%s runs it; with the snapshotter the tests do not come to their end", form.name)
+				t.Skipf("MULLION_MOBY_FORM=%s runs it", form.name)
 			}
 			newCluster(t).moby(t, form, packages)
 		})
