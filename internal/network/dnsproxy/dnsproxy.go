@@ -291,10 +291,14 @@ func (p *Proxy) ask(network string, server netip.AddrPort, question []byte) ([]b
 		if err != nil {
 			return nil, err
 		}
-		if isReply(reply, sent) {
-			copy(reply, question[:2])
-			return reply, nil
+		if !isReply(reply, sent) {
+			continue
 		}
+		copy(reply, question[:2])
+		if network == "udp" && len(reply) > largestDatagram {
+			reply = cut(reply, question)
+		}
+		return reply, nil
 	}
 }
 
@@ -302,7 +306,7 @@ func receive(network string, c net.Conn) ([]byte, error) {
 	if network == "tcp" {
 		return readMessage(c)
 	}
-	reply := make([]byte, largestDatagram)
+	reply := make([]byte, largestDatagram+1) // with the last byte it is longer than may be
 	n, err := c.Read(reply)
 	return reply[:n], err
 }
@@ -327,6 +331,7 @@ func writeMessage(w io.Writer, m []byte) error {
 const (
 	headerLen       = 12
 	isResponse      = 0x80 // in the third byte
+	isTruncated     = 0x02 // there
 	opcodes         = 0x78 // there; that of an ordinary query is 0
 	canRecurse      = 0x80 // in the fourth byte
 	longestLabel    = 63
@@ -385,6 +390,15 @@ func isReply(m, question []byte) bool {
 	end, ok := questionEnd(question)
 	return ok && len(m) >= end && m[2]&isResponse != 0 && string(m[:2]) == string(question[:2]) &&
 		string(m[headerLen:end]) == string(question[headerLen:end])
+}
+
+// cut returns an answer as one that is not whole (RFC 2181, 9): who asked does so again over TCP.
+func cut(reply, question []byte) []byte {
+	end, _ := questionEnd(question)
+	reply = reply[:end]
+	reply[2] |= isTruncated
+	clear(reply[6:headerLen]) // no records
+	return reply
 }
 
 // failure returns an answer to a question that has a code alone.

@@ -471,6 +471,9 @@ func receive(c net.Conn, r *bufio.Reader) (net.Conn, error) {
 	}
 	fds, err := unix.ParseUnixRights(&messages[0])
 	if err != nil || len(fds) != 1 {
+		for _, fd := range fds { // there is room for two
+			_ = unix.Close(fd)
+		}
 		return nil, fmt.Errorf("receive connection: %d came: %w", len(fds), err)
 	}
 
