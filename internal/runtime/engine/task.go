@@ -61,25 +61,27 @@ func (e *Engine) Wait(ctx context.Context, id string) (Exit, error) {
 // no error.
 func (e *Engine) Signal(ctx context.Context, id string, signal unix.Signal, all bool) error {
 	ctx = e.with(ctx)
-	var unbound error
-	if all && signal == unix.SIGKILL {
-		unbound = e.unbind(ctx, id)
-	}
-
 	_, err := e.client.TaskService().Kill(ctx, &tasksapi.KillRequest{
 		ContainerID: id,
 		Signal:      uint32(signal),
 		All:         all,
 	})
-	if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
-		return fmt.Errorf("send %v to container %q: %w", signal, id, errors.Join(err, unbound))
+	err = errgrpc.ToNative(err)
+	if errdefs.IsNotFound(err) {
+		return nil
 	}
-	return unbound
+	if err == nil && all && signal == unix.SIGKILL {
+		err = e.unbind(ctx, id) // now, as a program that can start no other may end before it is killed
+	}
+	if err != nil {
+		return fmt.Errorf("send %v to container %q: %w", signal, id, err)
+	}
+	return nil
 }
 
-// unbind takes from a container that is killed what can keep its processes from ending. runc would change limits only
-// while the container's first process lives, and that may end long before the others. A container that is gone is no
-// error.
+// unbind takes from a container that was killed what can keep its processes from ending; those that were started since
+// end with the first, and start no others. runc would change limits only while the first process lives, and that may end
+// long before the others. A container that is gone is no error.
 func (e *Engine) unbind(ctx context.Context, id string) error {
 	c, err := e.client.LoadContainer(ctx, id)
 	if errdefs.IsNotFound(err) {
