@@ -63,7 +63,7 @@ func programs() map[string]command {
 		"klist":          func(e program.Env, args []string) int { return identity.Klist(e, identity.ThisSystem(), args) },
 		"label":          func(e program.Env, args []string) int { return volume.Label(e, volume.ThisSystem(), args) },
 		"logmonitor":     runLogMonitor,
-		"more":           text.More,
+		"more":           func(e program.Env, args []string) int { return text.More(e, text.ThisScreen(), args) },
 		"net":            func(e program.Env, args []string) int { return net.Run(e, net.ThisSystem(), args) },
 		"netsh":          func(e program.Env, args []string) int { return network.Netsh(e, network.ThisSystem(), args) },
 		"netstat":        func(e program.Env, args []string) int { return netstat.Run(e, netstat.ThisSystem(), args) },

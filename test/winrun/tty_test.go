@@ -98,6 +98,14 @@ func pressKeys(t *testing.T, term *tty.Terminal) {
 	term.Expect(t, "press a key to continue")
 	term.Send(t, "q")
 	term.Expect(t, `C:\>`)
+	term.Send(t, "cls & (for /l %i in (1,1,60) do @echo row-%i)|more\r") // of 20 rows
+	term.Expect(t, "row-19")
+	term.Expect(t, "-- More  --")
+	term.Send(t, " ")
+	term.Expect(t, "row-38")
+	term.Expect(t, "-- More  --")
+	term.Send(t, "q")
+	term.Expect(t, `C:\>`)
 }
 
 // leaveUnread has programs end while they read the console: what is typed next is the prompt's.

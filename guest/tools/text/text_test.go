@@ -15,7 +15,7 @@ func run(t *testing.T, input string, args ...string) result {
 	programs := map[string]func(program.Env, []string) int{
 		"fc":   FC,
 		"find": Find,
-		"more": More,
+		"more": func(e program.Env, args []string) int { return More(e, ThisScreen(), args) },
 		"sort": Sort,
 	}
 	return programtest.Run(input, func(e program.Env) int { return programs[args[0]](e, args[1:]) })

@@ -1,0 +1,13 @@
+//go:build !windows
+
+package text
+
+import "errors"
+
+// ThisScreen returns none: the programs are Windows programs.
+func ThisScreen() Screen { return nowhere{} }
+
+type nowhere struct{}
+
+func (nowhere) Size() (columns, rows int, ok bool) { return 0, 0, false }
+func (nowhere) Key() (rune, error)                 { return 0, errors.ErrUnsupported }
