@@ -1,7 +1,10 @@
 package lineedit
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"unicode"
 )
@@ -40,6 +43,8 @@ type Editor struct {
 	History  *History
 	// Complete returns what may stand at a place of a line, in characters; nil: there is no completion.
 	Complete func(line string, cursor int) Completion
+	// Ends says that Ctrl+Z or F6, and then Enter, end what is typed, as where a program reads the console as a file.
+	Ends bool
 	// Mask is shown in place of each character, for a password; 0: the characters are.
 	Mask rune
 }
@@ -66,7 +71,8 @@ type cycle struct {
 	chosen int
 }
 
-// Read prints a prompt and reads a line. After Ctrl+C the error is ErrInterrupted.
+// Read prints a prompt and reads a line. After Ctrl+C the error is ErrInterrupted, and io.EOF comes with the last line
+// of an editor that ends.
 func (e *Editor) Read(prompt string) (string, error) {
 	l := &line{
 		e:      e,
@@ -89,6 +95,9 @@ func (e *Editor) Read(prompt string) (string, error) {
 			return "", ErrInterrupted
 		}
 
+		if e.Ends && (k.named() == F6 || k.control() && k.named() == 'Z') {
+			return string(l.text), l.ends()
+		}
 		if k.named() == Enter {
 			if err := l.leave(""); err != nil {
 				return "", err
@@ -99,6 +108,24 @@ func (e *Editor) Read(prompt string) (string, error) {
 
 		if err := l.press(k); err != nil {
 			return "", err
+		}
+	}
+}
+
+// ends shows that what is typed ends, and waits for Enter.
+func (l *line) ends() error {
+	if err := errors.Join(l.e.Terminal.Move(l.visible(len(l.text))), l.e.Terminal.Write("^Z")); err != nil {
+		return err
+	}
+	for {
+		k, err := l.e.Terminal.Key()
+		switch {
+		case err != nil:
+			return err
+		case k.Interrupts():
+			return errors.Join(l.e.Terminal.Write("^C\r\n"), ErrInterrupted)
+		case k.named() == Enter:
+			return cmp.Or(l.e.Terminal.Write("\r\n"), io.EOF)
 		}
 	}
 }

@@ -22,6 +22,7 @@ const (
 	F1        Code = 0x70
 	F3        Code = 0x72
 	F5        Code = 0x74
+	F6        Code = 0x75
 	F7        Code = 0x76
 	F8        Code = 0x77
 )

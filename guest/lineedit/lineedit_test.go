@@ -106,7 +106,7 @@ func (f *fake) shown() string {
 func press(text string) []Key {
 	names := map[string]Code{
 		"Left": Left, "Right": Right, "Up": Up, "Down": Down, "Home": Home, "End": End, "Del": Delete, "Back": Backspace,
-		"Esc": Escape, "Tab": Tab, "F1": F1, "F3": F3, "F5": F5, "F7": F7, "F8": F8, "Space": Space, "Enter": Enter,
+		"Esc": Escape, "Tab": Tab, "F1": F1, "F3": F3, "F5": F5, "F6": F6, "F7": F7, "F8": F8, "Space": Space, "Enter": Enter,
 	}
 	var keys []Key
 	for text != "" {
@@ -223,6 +223,31 @@ func TestInterrupt(t *testing.T) {
 		if got, lines := f.shown(), e.History.Lines(); got != "> abc^C" || len(lines) > 0 {
 			t.Errorf("the terminal shows %q, the history has %q", got, lines)
 		}
+	}
+}
+
+// TestEnds: Ctrl+Z and Enter end what is typed, with the line that they are in. Without Ends they do not.
+func TestEnds(t *testing.T) {
+	for _, tt := range []struct {
+		keys, line, shown string
+		err               error
+	}{
+		{"<C-Z>x\r", "", "> ^Z", io.EOF},
+		{"ab<F6>\r", "ab", "> ab^Z", io.EOF},
+		{"ab<Left><C-Z>\r", "ab", "> ab^Z", io.EOF},
+		{"ab<C-Z><C-C>", "ab", "> ab^Z^C", ErrInterrupted},
+		{"ab\r", "ab", "> ab", nil},
+	} {
+		f := newFake(20, 5, press(tt.keys)...)
+		got, err := (&Editor{Terminal: f, History: &History{}, Ends: true}).Read("> ")
+		if got != tt.line || !errors.Is(err, tt.err) || f.shown() != tt.shown {
+			t.Errorf("%s: %q, %v; the terminal shows %q", tt.keys, got, err, f.shown())
+		}
+	}
+
+	f := newFake(20, 5, press("ab<C-Z>\r")...)
+	if got, err := (&Editor{Terminal: f, History: &History{}}).Read("> "); got != "ab" || err != nil {
+		t.Errorf("a prompt: %q, %v", got, err)
 	}
 }
 

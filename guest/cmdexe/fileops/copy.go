@@ -1,11 +1,13 @@
 package fileops
 
 import (
+	"errors"
 	"io"
 	"strings"
 
 	"mullion.dev/mullion/guest/cmdexe/disk"
 	"mullion.dev/mullion/guest/cmdexe/wild"
+	"mullion.dev/mullion/guest/lineedit"
 )
 
 // overwrite asks before a file is written over, where Windows asks: not in a batch file, not after /y.
@@ -91,7 +93,7 @@ func copyFiles(e *Env, args string) int32 {
 	}
 
 	copied, err := e.copyAll(groups[0], to, ask)
-	if err != nil {
+	if err != nil && !errors.Is(err, lineedit.ErrInterrupted) {
 		e.say("%v", err)
 	}
 	e.print("%9d file(s) copied.", copied)
@@ -201,7 +203,7 @@ func place(target string, folder bool, f found) string {
 
 // copyOne copies a file with the time of its last change.
 func (e *Env) copyOne(f found, to string) error {
-	in, err := e.Disk.Open(f.path, disk.Read)
+	in, err := e.open(f.path)
 	if err != nil {
 		return err
 	}
@@ -213,6 +215,9 @@ func (e *Env) copyOne(f found, to string) error {
 	}
 	if _, err = io.Copy(out, in); err != nil {
 		_ = out.Close() // the first error counts
+		if errors.Is(err, lineedit.ErrInterrupted) {
+			_ = e.Disk.RemoveFile(to) // likewise
+		}
 		return err
 	}
 
@@ -245,7 +250,7 @@ func (e *Env) join(all []found, to string, ask *overwrite) (int, error) {
 	defer out.Close()
 
 	for _, f := range all {
-		in, err := e.Disk.Open(f.path, disk.Read)
+		in, err := e.open(f.path)
 		if err != nil {
 			return 0, err
 		}

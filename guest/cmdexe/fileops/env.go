@@ -37,8 +37,9 @@ type Env struct {
 	Dir     string
 	Out     io.Writer
 	Err     io.Writer
-	Read    func() (string, bool) // the next line of standard input
-	Stopped func() bool           // Ctrl+C was pressed
+	Read    func() (string, bool)  // the next line of standard input
+	Line    func() (string, error) // the next line that is typed; io.EOF comes with the last, ErrUnsupported: no console
+	Stopped func() bool            // Ctrl+C was pressed
 	Default func(variable string) string
 	Now     func() time.Time
 	Batch   bool // a batch file runs

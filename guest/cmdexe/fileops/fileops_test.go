@@ -71,6 +71,7 @@ func play(t *testing.T, files map[string]string, steps []step) {
 				input = input[1:]
 				return line, true
 			},
+			Line:    func() (string, error) { return "", errors.ErrUnsupported },
 			Stopped: func() bool { return false },
 			Default: func(string) string { return "" },
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"unicode/utf16"
 
@@ -49,7 +48,7 @@ func (e *Env) typeAll(files []found, typed string, several bool) error {
 			return disk.AccessDenied
 		}
 
-		in, err := e.Disk.Open(f.path, disk.Read)
+		in, err := e.open(f.path)
 		if err != nil {
 			return err
 		}
@@ -68,7 +67,7 @@ func (e *Env) typeAll(files []found, typed string, several bool) error {
 }
 
 // typeOne prints a file; one of UTF-16 as UTF-8.
-func (e *Env) typeOne(in *os.File) {
+func (e *Env) typeOne(in io.Reader) {
 	var mark [2]byte
 	n, _ := io.ReadFull(in, mark[:]) // a shorter file has no mark
 	if n == 2 && mark[0] == 0xFF && mark[1] == 0xFE {

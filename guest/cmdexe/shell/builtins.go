@@ -7,6 +7,7 @@ import (
 
 	"mullion.dev/mullion/guest/cmdexe/fileops"
 	"mullion.dev/mullion/guest/cmdexe/synopsis"
+	"mullion.dev/mullion/guest/lineedit"
 )
 
 // keeps says when a builtin leaves ERRORLEVEL alone.
@@ -46,6 +47,7 @@ func (s *Shell) fileEnv(ctx context.Context) *fileops.Env {
 	return &fileops.Env{
 		Disk: s.o.Disk, System: s.o.System, Full: s.full, Dir: s.dir, Out: s.out(), Err: s.writer(2),
 		Read: func() (string, bool) { return s.readLine() },
+		Line: s.consoleLine,
 		Stopped: func() bool {
 			s.pressed = s.pressed || s.interrupted(ctx)
 			return s.pressed
@@ -53,6 +55,13 @@ func (s *Shell) fileEnv(ctx context.Context) *fileops.Env {
 		Default: func(name string) string { v, _ := s.env.get(name); return v },
 		Now:     s.o.Now, Batch: s.frame != nil,
 	}
+}
+
+// consoleLine reads a line that is typed at the console, as a part of a file.
+func (s *Shell) consoleLine() (string, error) {
+	line, err := s.o.Host.ReadLine(&lineedit.Editor{History: &lineedit.History{}, Ends: true}, "", s.files[0], s.files[1])
+	s.pressed = s.pressed || errors.Is(err, lineedit.ErrInterrupted)
+	return line, err
 }
 
 // languageBuiltins returns the builtins that change the shell itself.
