@@ -558,10 +558,11 @@ func (f *Formatter) list(o *object.Object) error {
 
 	lines := []string{""}
 	for _, name := range names {
-		text := listValue(o.Value(name))
+		parts := strings.Split(strings.ReplaceAll(listValue(o.Value(name)), "\r\n", "\n"), "\n")
 		if o.View != nil && o.View.Texts[name] != nil {
-			text = strings.Join(o.View.Texts[name], "\n"+strings.Repeat(" ", width+len(" : ")))
+			parts = o.View.Texts[name]
 		}
+		text := strings.Join(parts, "\n"+strings.Repeat(" ", width+len(" : ")))
 		lines = append(lines, fmt.Sprintf("%-*s : %s", width, name, text))
 	}
 
