@@ -95,7 +95,7 @@ func (e *Editor) Read(prompt string) (string, error) {
 			return "", ErrInterrupted
 		}
 
-		if e.Ends && (k.named() == F6 || k.control() && k.named() == 'Z') {
+		if e.Ends && (k.named() == F6 || (k.control() && k.named() == 'Z')) {
 			return string(l.text), l.ends()
 		}
 		if k.named() == Enter {

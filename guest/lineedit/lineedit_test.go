@@ -239,7 +239,9 @@ func TestEnds(t *testing.T) {
 		{"ab\r", "ab", "> ab", nil},
 	} {
 		f := newFake(20, 5, press(tt.keys)...)
-		got, err := (&Editor{Terminal: f, History: &History{}, Ends: true}).Read("> ")
+		e := &Editor{Terminal: f, History: &History{}}
+		e.Ends = true
+		got, err := e.Read("> ")
 		if got != tt.line || !errors.Is(err, tt.err) || f.shown() != tt.shown {
 			t.Errorf("%s: %q, %v; the terminal shows %q", tt.keys, got, err, f.shown())
 		}

@@ -38,7 +38,8 @@ type Env struct {
 	Out     io.Writer
 	Err     io.Writer
 	Read    func() (string, bool)  // the next line of standard input
-	Line    func() (string, error) // the next line that is typed; io.EOF comes with the last, ErrUnsupported: no console
+	// Line is the next line that is typed; io.EOF comes with the last, ErrUnsupported where there is no console.
+	Line    func() (string, error)
 	Stopped func() bool            // Ctrl+C was pressed
 	Default func(variable string) string
 	Now     func() time.Time

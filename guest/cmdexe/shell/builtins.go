@@ -59,7 +59,8 @@ func (s *Shell) fileEnv(ctx context.Context) *fileops.Env {
 
 // consoleLine reads a line that is typed at the console, as a part of a file.
 func (s *Shell) consoleLine() (string, error) {
-	line, err := s.o.Host.ReadLine(&lineedit.Editor{History: &lineedit.History{}, Ends: true}, "", s.files[0], s.files[1])
+	e := &lineedit.Editor{History: &lineedit.History{}, Ends: true}
+	line, err := s.o.Host.ReadLine(e, "", s.files[0], s.files[1])
 	s.pressed = s.pressed || errors.Is(err, lineedit.ErrInterrupted)
 	return line, err
 }

@@ -57,7 +57,11 @@ func (f *frame) forEach(items, args []object.Value) (object.Value, error) {
 			if c := object.ClassOf(item); c != nil && object.Find(c.Methods, name) != nil {
 				v, err = f.Method(item, name, args[1:])
 			} else if len(args) > 1 {
-				err = f.setMember(&lang.Member{Of: &lang.Literal{V: item}, Name: name, Written: name}, args[1])
+				err = f.setMember(&lang.Member{
+					Of:      &lang.Literal{V: item},
+					Name:    name,
+					Written: name,
+				}, args[1])
 				if err == nil {
 					continue
 				}

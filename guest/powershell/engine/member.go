@@ -17,25 +17,11 @@ func (f *frame) memberValue(x *lang.Member) (object.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := strings.ToLower(written)
-	if t, is := object.Plain(of).(*object.Hashtable); is && t.Exact && !x.Call && t.Has(written) {
-		return t.Get(written), nil
-	}
-	if name == "psobject" && !x.Call && !ownProperty(object.Plain(of), name) {
-		return dotnet.Inspected(object.Plain(of)), nil
-	}
-	if v, is := x.Of.(*lang.Variable); is && v.Name == "profile" && !x.Call {
-		if path, is := f.in.profileNamed(name); is {
-			return path, nil
-		}
-	}
 	if !x.Call {
-		if err := f.absent(object.Plain(of), written); err != nil {
-			return nil, err
-		}
-		return object.Property(object.Plain(of), name)
+		return f.property(x, object.Plain(of), written)
 	}
 
+	name := strings.ToLower(written)
 	args, err := values(f, x.Args)
 	if err != nil {
 		return nil, err
@@ -44,6 +30,26 @@ func (f *frame) memberValue(x *lang.Member) (object.Value, error) {
 		return v, err
 	}
 	return f.Method(object.Plain(of), name, args)
+}
+
+// property returns what a member is that is not called.
+func (f *frame) property(x *lang.Member, of object.Value, written string) (object.Value, error) {
+	name := strings.ToLower(written)
+	if t, is := of.(*object.Hashtable); is && t.Exact && t.Has(written) {
+		return t.Get(written), nil
+	}
+	if name == "psobject" && !ownProperty(of, name) {
+		return dotnet.Inspected(of), nil
+	}
+	if v, is := x.Of.(*lang.Variable); is && v.Name == "profile" {
+		if path, is := f.in.profileNamed(name); is {
+			return path, nil
+		}
+	}
+	if err := f.absent(of, written); err != nil {
+		return nil, err
+	}
+	return object.Property(of, name)
 }
 
 // memberName returns the member's name as it is written.

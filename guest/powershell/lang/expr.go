@@ -349,7 +349,8 @@ func (p *parser) memberName(m *Member) error {
 		m.By, err = p.parens()
 	}
 	if name, whole := Beginning(m.By); err == nil && whole && name != "" {
-		m.Name, m.Written, m.By = strings.ToLower(name), name, nil
+		m.Name, m.Written = strings.ToLower(name), name
+		m.By = nil
 	}
 	return err
 }

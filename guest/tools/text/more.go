@@ -33,7 +33,11 @@ type pager struct {
 
 // More prints files, or its input, with spaces for tabs. On a screen it waits after each page.
 func More(e program.Env, screen Screen, args []string) int {
-	p := pager{screen: screen, from: 1, tab: 8}
+	p := pager{
+		screen: screen,
+		from:   1,
+		tab:    8,
+	}
 	for _, arg := range args {
 		if name, is := program.Option(arg); is && name == "?" {
 			moreUsage(e)

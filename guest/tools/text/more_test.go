@@ -67,7 +67,11 @@ func TestMoreWaits(t *testing.T) {
 		{"", "1234567890\n2\n3\n", "1234567890\n2\n3\n"},
 		{" ", "12345678901234567890123456789012345678901\n2\n", "12345678901234567890123456789012345678901\n" + asks + "2\n"},
 	} {
-		screen := &keyboard{columns: 10, rows: 4, keys: tc.keys}
+		screen := &keyboard{
+			columns: 10,
+			rows:    4,
+			keys:    tc.keys,
+		}
 		got := programtest.Run(tc.input, func(e program.Env) int { return More(e, screen, nil) })
 		if got != (result{Out: tc.want}) {
 			t.Errorf("%q, keys %q: %+v, want %q", tc.input, tc.keys, got, tc.want)

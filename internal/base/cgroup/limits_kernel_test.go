@@ -58,8 +58,8 @@ func TestLimitTasksHolds(t *testing.T) {
 	}
 }
 
-// TestUnbind: the limits of a cgroup below another one that keep its processes from ending are no more, and a program in
-// it starts no other one.
+// TestUnbind: the limits of a cgroup below another one that keep its processes from ending are no more, and a program
+// in it starts no other one.
 func TestUnbind(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")

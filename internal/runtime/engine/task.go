@@ -80,8 +80,8 @@ func (e *Engine) Signal(ctx context.Context, id string, signal unix.Signal, all 
 }
 
 // unbind takes from a container that was killed what can keep its processes from ending; those that were started since
-// end with the first, and start no others. runc would change limits only while the first process lives, and that may end
-// long before the others. A container that is gone is no error.
+// end with the first, and start no others. runc would change limits only while the first process lives, and that may
+// end long before the others. A container that is gone is no error.
 func (e *Engine) unbind(ctx context.Context, id string) error {
 	c, err := e.client.LoadContainer(ctx, id)
 	if errdefs.IsNotFound(err) {

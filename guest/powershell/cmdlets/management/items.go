@@ -218,6 +218,29 @@ func newLink(c *cmdlet.Call, kind, path, to string) error {
 		full = filepath.Join(filepath.Dir(path), to)
 	}
 
+	if err := linkable(kind, path, full, to); err != nil {
+		return err
+	}
+	if err := noPlace(kind, path, c.Flags["force"]); err != nil {
+		return err
+	}
+	if _, err := os.Stat(path); err == nil || c.Flags["force"] {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+
+	switch kind {
+	case junctionLink:
+		return junction.Make(path, filepath.Clean(full))
+	case hardLink:
+		return os.Link(full, path)
+	}
+	return os.Symlink(strings.TrimRight(to, `/\`), path)
+}
+
+// linkable returns the error of what a link is to lead to: to, which lies at full. nil if a link may.
+func linkable(kind, path, full, to string) error {
 	info, err := os.Stat(full)
 	switch {
 	case err != nil:
@@ -238,22 +261,7 @@ func newLink(c *cmdlet.Call, kind, path, to string) error {
 			Message: "The target and path cannot be the same.",
 		}
 	}
-	if err := noPlace(kind, path, c.Flags["force"]); err != nil {
-		return err
-	}
-	if _, err := os.Stat(path); err == nil || c.Flags["force"] {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-
-	switch kind {
-	case junctionLink:
-		return junction.Make(path, filepath.Clean(full))
-	case hardLink:
-		return os.Link(full, path)
-	}
-	return os.Symlink(strings.TrimRight(to, `/\`), path)
+	return nil
 }
 
 const (

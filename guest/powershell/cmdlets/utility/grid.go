@@ -261,27 +261,35 @@ func formatList(c *cmdlet.Call) error {
 			continue
 		}
 
-		keys, err := columns(c, item)
+		o, err := listed(c, item)
 		if err != nil {
 			return err
 		}
-		row, err := cells(c, keys, item)
-		if err != nil {
-			return err
-		}
-
-		o := object.New("list")
-		if from, is := item.(*object.Object); is && from.View != nil && c.Values["property"] == nil {
-			o.View = from.View
-		}
-		for i, k := range keys {
-			o.Set(k.name, row[i])
-		}
-
 		d.List = append(d.List, o)
 	}
 
 	return end()
+}
+
+// listed returns the properties of an object that a list shows of it.
+func listed(c *cmdlet.Call, item object.Value) (*object.Object, error) {
+	keys, err := columns(c, item)
+	if err != nil {
+		return nil, err
+	}
+	row, err := cells(c, keys, item)
+	if err != nil {
+		return nil, err
+	}
+
+	o := object.New("list")
+	if from, is := item.(*object.Object); is && from.View != nil && c.Values["property"] == nil {
+		o.View = from.View
+	}
+	for i, k := range keys {
+		o.Set(k.name, row[i])
+	}
+	return o, nil
 }
 
 func formatCmdlets() []cmdlet.Cmdlet {
