@@ -94,10 +94,12 @@ func pressKeys(t *testing.T, term *tty.Terminal) {
 	term.Expect(t, "Press any key to continue")
 	term.Send(t, "\x1b[Ax")
 	term.Expect(t, `C:\>`)
+
 	term.Send(t, "timeout /t 60\r")
 	term.Expect(t, "press a key to continue")
 	term.Send(t, "q")
 	term.Expect(t, `C:\>`)
+
 	term.Send(t, "copy con typed.txt\r")
 	term.Send(t, "first\rsecond\r\x1a\r")
 	term.Expect(t, "1 file(s) copied.")
@@ -106,12 +108,14 @@ func pressKeys(t *testing.T, term *tty.Terminal) {
 	term.Expect(t, "\n1:first\r")
 	term.Expect(t, "\n2:second\r")
 	term.Expect(t, `C:\>`)
+
 	term.Send(t, "copy con none.txt\r")
 	term.Send(t, "given up\x03")
 	term.Expect(t, `C:\>`)
 	term.Send(t, "if not exist none.txt echo no file\r")
 	term.Expect(t, "\nno file\r")
 	term.Expect(t, `C:\>`)
+
 	term.Send(t, "cls & (for /l %i in (1,1,60) do @echo row-%i)|more\r") // of 20 rows
 	term.Expect(t, "row-19")
 	term.Expect(t, "-- More  --")

@@ -31,16 +31,16 @@ type System interface {
 
 // Env is what a builtin sees of the shell.
 type Env struct {
-	Disk    disk.Disk
-	System  System
-	Full    func(name string) string // the whole name of a file
-	Dir     string
-	Out     io.Writer
-	Err     io.Writer
-	Read    func() (string, bool)  // the next line of standard input
+	Disk   disk.Disk
+	System System
+	Full   func(name string) string // the whole name of a file
+	Dir    string
+	Out    io.Writer
+	Err    io.Writer
+	Read   func() (string, bool) // the next line of standard input
 	// Line is the next line that is typed; io.EOF comes with the last, ErrUnsupported where there is no console.
 	Line    func() (string, error)
-	Stopped func() bool            // Ctrl+C was pressed
+	Stopped func() bool // Ctrl+C was pressed
 	Default func(variable string) string
 	Now     func() time.Time
 	Batch   bool // a batch file runs
