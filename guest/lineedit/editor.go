@@ -43,7 +43,8 @@ type Editor struct {
 	History  *History
 	// Complete returns what may stand at a place of a line, in characters; nil: there is no completion.
 	Complete func(line string, cursor int) Completion
-	// Ends says that Ctrl+Z or F6, and then Enter, end what is typed, as where a program reads the console as a file.
+	// Ends says that F6 or Ctrl+Z, and then Enter, end what is typed, as where a program reads the console as a file.
+	// Wine's console gives no key for the Ctrl+Z of a Linux terminal.
 	Ends bool
 	// Mask is shown in place of each character, for a password; 0: the characters are.
 	Mask rune
@@ -95,7 +96,7 @@ func (e *Editor) Read(prompt string) (string, error) {
 			return "", ErrInterrupted
 		}
 
-		if e.Ends && (k.named() == F6 || (k.control() && k.named() == 'Z')) {
+		if e.Ends && k.ends() {
 			return string(l.text), l.ends()
 		}
 		if k.named() == Enter {

@@ -41,6 +41,12 @@ var ErrInterrupted = errors.New("Ctrl+C was pressed")
 // ctrlC is the character of Ctrl+C.
 const ctrlC = 0x03
 
+// ctrlZ is the character of Ctrl+Z.
+const ctrlZ = 0x1A
+
+// ends reports whether a key is Ctrl+Z or F6.
+func (k Key) ends() bool { return k.Rune == ctrlZ || k.named() == F6 || (k.control() && k.Code == 'Z') }
+
 // Interrupts reports whether a key is Ctrl+C.
 func (k Key) Interrupts() bool { return k.Rune == ctrlC || (k.control() && k.Code == 'C') }
 

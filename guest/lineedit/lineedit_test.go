@@ -233,6 +233,7 @@ func TestEnds(t *testing.T) {
 		err               error
 	}{
 		{"<C-Z>x\r", "", "> ^Z", io.EOF},
+		{"ab\x1a\r", "ab", "> ab^Z", io.EOF},
 		{"ab<F6>\r", "ab", "> ab^Z", io.EOF},
 		{"ab<Left><C-Z>\r", "ab", "> ab^Z", io.EOF},
 		{"ab<C-Z><C-C>", "ab", "> ab^Z^C", ErrInterrupted},

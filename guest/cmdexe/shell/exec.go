@@ -319,6 +319,9 @@ func (s *Shell) program(ctx context.Context, file, line string) (int32, flow) {
 	}
 	s.exited = fmt.Sprintf("%08X", code)
 	s.code = int32(code) //nolint:gosec // an exit code has 32 bits, and ERRORLEVEL a sign
-	s.pressed = s.pressed || s.code == interruptedCode
+	if s.code == interruptedCode {
+		s.pressed = true
+		s.awaitTold()
+	}
 	return s.code, next
 }

@@ -21,6 +21,15 @@ func (s *Shell) interrupted(ctx context.Context) bool {
 // told reports whether Windows has told of a Ctrl+C since it was asked last.
 func (s *Shell) told() bool { return s.o.Interrupts != nil && s.o.Interrupts() }
 
+// awaitTold waits until Windows has told of the Ctrl+C that a program has ended by. It tells each program of a console
+// by a thread of its own, and this one may be told when the prompt is there again, and would give up what is typed.
+func (s *Shell) awaitTold() {
+	const patience, step = 500 * time.Millisecond, 5 * time.Millisecond
+	for waited := time.Duration(0); s.o.Interrupts != nil && !s.told() && waited < patience; waited += step {
+		time.Sleep(step)
+	}
+}
+
 // interrupt returns what a Ctrl+C does: it ends all commands. In a batch file it asks first, and a person who says no
 // goes on with the next command.
 func (s *Shell) interrupt(ctx context.Context) (int32, flow) {
