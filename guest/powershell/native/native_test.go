@@ -310,8 +310,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestEscapes: texts and characters are read as C# has them, which has other escapes than Go.
-func TestEscapes(t *testing.T) {
+// TestBackslashes: texts and characters are read as C# has them, which has other escapes than Go.
+func TestBackslashes(t *testing.T) {
 	r, err := (&Types{}).Define(`class C {
 		const string A = "\x41B|\x9z|\0|\\x41|\'|\"|é\u00e9"; const int B = '\0'; const int D = '\x1F4'; const int E = '\''; const int F = '"';
 	}`)

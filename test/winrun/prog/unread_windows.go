@@ -30,7 +30,8 @@ func unread(args []string) error {
 	}
 	fmt.Printf("mode %#x\n", mode)
 	if args[0] == "keys" {
-		return windows.SetConsoleMode(console, windows.ENABLE_PROCESSED_INPUT|windows.ENABLE_LINE_INPUT|windows.ENABLE_ECHO_INPUT)
+		const lines = windows.ENABLE_PROCESSED_INPUT | windows.ENABLE_LINE_INPUT | windows.ENABLE_ECHO_INPUT
+		return windows.SetConsoleMode(console, lines)
 	}
 	return nil
 }
