@@ -95,22 +95,25 @@ func (c *Console) Move(to Place) error {
 	return err
 }
 
+// Window returns how many columns and rows the window of a console has, by a handle of its screen; 0 of what is none.
+func Window(screen windows.Handle) (columns, rows int) {
+	var info windows.ConsoleScreenBufferInfo
+	if windows.GetConsoleScreenBufferInfo(screen, &info) != nil {
+		return 0, 0
+	}
+	return int(info.Window.Right-info.Window.Left) + 1, int(info.Window.Bottom-info.Window.Top) + 1
+}
+
 // Columns returns how many columns the console's window has, 0 if that is not known.
 func (c *Console) Columns() int {
-	var info windows.ConsoleScreenBufferInfo
-	if windows.GetConsoleScreenBufferInfo(c.out, &info) != nil {
-		return 0
-	}
-	return int(info.Window.Right-info.Window.Left) + 1
+	columns, _ := Window(c.out)
+	return columns
 }
 
 // Rows returns how many rows the console's window has, 0 if that is not known.
 func (c *Console) Rows() int {
-	var info windows.ConsoleScreenBufferInfo
-	if windows.GetConsoleScreenBufferInfo(c.out, &info) != nil {
-		return 0
-	}
-	return int(info.Window.Bottom-info.Window.Top) + 1
+	_, rows := Window(c.out)
+	return rows
 }
 
 // The bits of the attributes of a cell (https://learn.microsoft.com/windows/console/console-screen-buffers).

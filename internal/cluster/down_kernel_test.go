@@ -3,7 +3,6 @@
 package cluster
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,7 +18,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/base/netns"
 )
 
@@ -143,46 +141,6 @@ func TestKillCgroups(t *testing.T) {
 	}
 	if err := KillCgroups(t.Context(), parent); err != nil {
 		t.Errorf("with nothing there: %v", err)
-	}
-}
-
-// Once the end of a cgroup has begun, its processes start no others.
-func TestStopForks(t *testing.T) {
-	root := "/sys/fs/cgroup/pids"
-	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
-		root = "/sys/fs/cgroup" // version 2
-	}
-	parent := filepath.Join(root, fmt.Sprintf("mullion-test-stop-%d", os.Getpid()))
-	dir := filepath.Join(parent, "node", "container")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-
-	if _, err := os.Stat(filepath.Join(dir, "pids.max")); err != nil {
-		t.Skipf("the cgroups that the machine has here do not count processes: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := KillCgroups(context.WithoutCancel(t.Context()), "/"+filepath.Base(parent)); err != nil {
-			t.Error(err)
-		}
-	})
-
-	forks := func() error { // a shell is put into the cgroup and then starts another
-		script := `echo $$ >"$1/cgroup.procs" && (exit 0)`
-		return exec.CommandContext(t.Context(), "sh", "-c", script, "sh", dir).Run()
-	}
-	if err := forks(); err != nil {
-		t.Fatalf("before: %v", err)
-	}
-
-	if err := cgroup.Unbind("/" + filepath.Base(parent)); err != nil {
-		t.Fatal(err)
-	}
-	if err := forks(); err == nil {
-		t.Error("a process of the cgroup started another one")
-	}
-	if err := cgroup.Unbind("/" + filepath.Base(parent) + "/none"); err != nil {
-		t.Errorf("of no cgroup: %v", err)
 	}
 }
 

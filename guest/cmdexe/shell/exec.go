@@ -321,7 +321,9 @@ func (s *Shell) program(ctx context.Context, file, line string) (int32, flow) {
 	s.code = int32(code) //nolint:gosec // an exit code has 32 bits, and ERRORLEVEL a sign
 	if s.code == interruptedCode {
 		s.pressed = true
-		s.awaitTold()
+		if s.prompting {
+			s.awaitTold()
+		}
 	}
 	return s.code, next
 }

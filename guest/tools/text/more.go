@@ -14,8 +14,8 @@ import (
 
 // Screen is the console that a program's output fills.
 type Screen interface {
-	// Size returns how many columns and rows its window has; ok is false if the output goes elsewhere.
-	Size() (columns, rows int, ok bool)
+	// Size returns how many columns and rows its window has, 0 if the output goes elsewhere.
+	Size() (columns, rows int)
 	// Key waits for a key that has a character, whatever the program's input is.
 	Key() (rune, error)
 }
@@ -49,9 +49,8 @@ func More(e program.Env, screen Screen, args []string) int {
 		}
 	}
 
-	if _, rows, ok := screen.Size(); ok {
-		p.room = rows - 1
-	}
+	_, rows := screen.Size()
+	p.room = rows - 1
 	if len(p.files) == 0 {
 		p.show(e, e.Stdin)
 		return 0
@@ -141,8 +140,8 @@ const (
 // fits waits until there is room on the screen for a line: Enter makes some for one line, q ends, and any other key
 // begins a page. It reports whether the line is to be shown.
 func (p *pager) fits(e program.Env, line string) bool {
-	columns, rows, ok := p.screen.Size()
-	if !ok || columns < 1 {
+	columns, rows := p.screen.Size()
+	if columns < 1 {
 		return true
 	}
 	needs := 1 + max(0, utf8.RuneCountInString(line)-1)/columns

@@ -42,7 +42,7 @@ type keyboard struct {
 	keys          string
 }
 
-func (k *keyboard) Size() (columns, rows int, ok bool) { return k.columns, k.rows, true }
+func (k *keyboard) Size() (columns, rows int) { return k.columns, k.rows }
 
 func (k *keyboard) Key() (rune, error) {
 	if k.keys == "" {

@@ -9,5 +9,5 @@ func ThisScreen() Screen { return nowhere{} }
 
 type nowhere struct{}
 
-func (nowhere) Size() (columns, rows int, ok bool) { return 0, 0, false }
-func (nowhere) Key() (rune, error)                 { return 0, errors.ErrUnsupported }
+func (nowhere) Size() (columns, rows int) { return 0, 0 }
+func (nowhere) Key() (rune, error)        { return 0, errors.ErrUnsupported }

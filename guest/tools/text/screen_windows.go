@@ -1,6 +1,8 @@
 package text
 
 import (
+	"os"
+
 	"golang.org/x/sys/windows"
 
 	"mullion.dev/mullion/guest/lineedit"
@@ -12,28 +14,17 @@ func ThisScreen() Screen { return screen{} }
 type screen struct{}
 
 // Size implements Screen.
-func (screen) Size() (columns, rows int, ok bool) {
-	var info windows.ConsoleScreenBufferInfo
-	if windows.GetConsoleScreenBufferInfo(windows.Stdout, &info) != nil {
-		return 0, 0, false
-	}
-	return int(info.Window.Right-info.Window.Left) + 1, int(info.Window.Bottom-info.Window.Top) + 1, true
-}
+func (screen) Size() (columns, rows int) { return lineedit.Window(windows.Stdout) }
 
 // Key implements Screen. Ctrl+C comes as a key.
 func (screen) Key() (rune, error) {
-	name, err := windows.UTF16PtrFromString("CONIN$")
+	console, err := os.OpenFile("CONIN$", os.O_RDWR, 0)
 	if err != nil {
 		return 0, err
 	}
-	handle, err := windows.CreateFile(name, windows.GENERIC_READ|windows.GENERIC_WRITE,
-		windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, nil, windows.OPEN_EXISTING, 0, 0)
-	if err != nil {
-		return 0, err
-	}
-	defer windows.CloseHandle(handle) //nolint:errcheck // it was only read
+	defer console.Close()
 
-	input, err := lineedit.OpenInput(handle)
+	input, err := lineedit.OpenInput(windows.Handle(console.Fd()))
 	if err != nil {
 		return 0, err
 	}

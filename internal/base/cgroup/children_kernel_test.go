@@ -78,6 +78,7 @@ func TestLimitMemoryToChildren(t *testing.T) {
 			}
 
 			err := goOn()
+			killAll(t, folderOf("memory", name)) // the kernel may have killed the shell, and not yet what it waits for
 			remove(t, name)
 			if err != nil {
 				return i

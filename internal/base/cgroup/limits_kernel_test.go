@@ -92,8 +92,18 @@ func TestUnbind(t *testing.T) {
 		t.Fatal("its processor time has no limit")
 	}
 
+	forks := func() error { // a shell is put into the cgroup and then starts another
+		script := `echo $$ >"$1/cgroup.procs" && (exit 0)`
+		return exec.CommandContext(t.Context(), "sh", "-c", script, "sh", folderOf("pids", pod+"/one")).Run()
+	}
+	if err := forks(); err != nil {
+		t.Fatalf("before: %v", err)
+	}
 	if err := cgroup.Unbind(pod); err != nil {
 		t.Fatal(err)
+	}
+	if forks() == nil {
+		t.Error("a program of the cgroup started another one")
 	}
 	if most := numberIn(t, folderOf("pids", pod+"/one")+"/pids.max"); most != 0 || bound() {
 		t.Errorf("it may have %d processes, and a limit of processor time: %t", most, bound())
